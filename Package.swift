@@ -112,8 +112,8 @@ let package = Package(
         // Files
         .target(name: "Storage", dependencies: ["Basics", "Matroska", "Platform", "Timeline"]),
         .target(name: "Recording", dependencies: ["Basics", "Matroska", "Storage", "Timeline"]),
-        .target(name: "Export", dependencies: ["Basics", "Matroska", "Storage", "Timeline"]),
-        .target(name: "Catalogue", dependencies: ["Basics", "Storage", "Timeline", grdb]),
+        .target(name: "Export", dependencies: ["Basics", "Matroska", "Model", "Storage", "Timeline"]),
+        .target(name: "Catalogue", dependencies: ["Basics", "Model", "Storage", "Timeline", grdb]),
 
         // Media: the only importers of C that handle media
         .target(name: "GStreamer", dependencies: ["Basics", "CGStreamer", "CTapedeck", "PipelineCatalogue"]),
@@ -234,7 +234,11 @@ let package = Package(
                 "Basics", "Export", "Matroska", "Model", "Recording", "Rendering", "Storage", "Timeline", "Worker",
             ]
         ),
-        .testTarget(name: "CatalogueTests", dependencies: ["Basics", "Catalogue", "Storage", "Timeline", grdb]),
+        .testTarget(
+            name: "CatalogueTests",
+            dependencies: ["Basics", "Catalogue", "Model", "Storage", "Timeline", grdb],
+            resources: [.copy("Fixtures")]
+        ),
         .testTarget(
             name: "GStreamerTests",
             dependencies: ["Basics", "CGStreamer", "CTapedeck", "CTapedeckRTSP", "GStreamer", "Timeline"]
@@ -249,7 +253,7 @@ let package = Package(
         ),
         .testTarget(
             name: "RenderingTests",
-            dependencies: ["Basics", "Export", "GStreamer", "Matroska", "Rendering", "Timeline"]
+            dependencies: ["Basics", "Export", "GStreamer", "Matroska", "Model", "Rendering", "Timeline"]
         ),
         .testTarget(name: "HTTPRequestsTests", dependencies: ["HTTPRequests", nioCore, nioPosix]),
         .testTarget(

@@ -2,19 +2,17 @@
 
 import Basics
 import GRDB
+public import Model
 public import Storage
 
 extension Catalogue {
     /// The exports of one recording that are remembered; older ones that are over are forgotten.
     static let maximumExportsPerRecording = 200
-    /// `ExportEntry.isOfWhole`, of a row of `exports`.
-    private static let isOfWhole =
-        "NOT lacks_part AND participant IS NULL AND from_seconds IS NULL AND to_seconds IS NULL"
-    /// `ExportEntry.isOfSeries`, of a row of `exports`.
-    private static let isOfSeries = "ifnull(json_extract(options, '$.series'), '') = 'true'"
+    /// `ExportSpec.series`, of a row of `exports`.
+    private static let isOfSeries = "ifnull(json_extract(spec, '$.series'), 0)"
     /// `ExportEntry.isInPlace`, of a row of `exports`.
     private static let isInPlace =
-        "state = 'done' AND layout <> 'browser' AND (file IS NULL OR instr(file, '/') = 0) AND \(Catalogue.isOfWhole)"
+        "state = 'done' AND layout <> 'browser' AND (file IS NULL OR instr(file, '/') = 0) AND is_whole"
 
     /// Inserts an export or puts what is given in the place of what is known of it.
     ///
@@ -70,7 +68,7 @@ extension Catalogue {
                 database,
                 sql: """
                     SELECT recording FROM exports AS failed
-                    WHERE state = 'failed' AND layout <> 'browser' AND \(Self.isOfWhole) AND NOT \(Self.isOfSeries)
+                    WHERE state = 'failed' AND layout <> 'browser' AND is_whole AND NOT \(Self.isOfSeries)
                         AND EXISTS (
                             SELECT 1 FROM recordings JOIN tracks ON tracks.recording = recordings.position
                             WHERE recordings.id = failed.recording
@@ -99,7 +97,7 @@ extension Catalogue {
                 database,
                 sql: """
                     SELECT recording FROM exports AS failed
-                    WHERE state = 'failed' AND \(Self.isOfWhole) AND \(Self.isOfSeries)
+                    WHERE state = 'failed' AND is_whole AND \(Self.isOfSeries)
                         AND NOT EXISTS (
                             SELECT 1 FROM exports
                             WHERE recording = failed.recording AND layout = failed.layout AND \(Self.isInPlace)
@@ -114,7 +112,7 @@ extension Catalogue {
     /// Forgets an export of a recording if it waits; returns the state that it was in.
     ///
     /// Throws `notFound` if there is none.
-    public func removeQueuedExport(_ id: String, of recording: RecordingID) async throws -> ExportEntry.State {
+    public func removeQueuedExport(_ id: String, of recording: RecordingID) async throws -> ExportState {
         try await self.write { database in
             let row = try Row.fetchOne(
                 database,
@@ -185,20 +183,22 @@ extension Catalogue {
             // Its file may have been made again since it was noted.
             try database.execute(
                 sql: """
-                    UPDATE exports SET lacks_part = lacks_part AND ? WHERE recording = ? AND file = ? AND state = 'done'
+                    UPDATE exports SET is_whole = is_whole OR ? WHERE recording = ? AND file = ? AND state = 'done'
                     """,
-                arguments: [!done.isOfWhole, summary.folder.id.rawValue, done.file]
+                arguments: [done.isOfWhole, summary.folder.id.rawValue, done.file]
             )
-            guard database.changesCount == 0 else { continue }
+            guard database.changesCount == 0, let layout = ExportSpec.Layout.Name(rawValue: done.layout) else {
+                continue
+            }
             var export = ExportEntry(
                 recording: summary.folder.id,
-                layout: done.layout,
+                spec: ExportSpec(.init(layout)),
                 created: summary.end ?? summary.start
             )
             export.state = .done
             export.progress = 1
             export.file = done.file
-            export.lacksPart = !done.isOfWhole
+            export.isOfWhole = done.isOfWhole
             try Self.save(export, database)
         }
         try Self.forgetExports(of: summary.folder.id, database)
@@ -215,19 +215,17 @@ extension Catalogue {
     private static func save(_ export: ExportEntry, _ database: Database) throws {
         try database.execute(
             sql: """
-                INSERT INTO exports (id, recording, layout, participant, from_seconds, to_seconds, lacks_part, options, state,
-                    progress, file, error, attempts, due_ns, created_ns, started_ns, finished_ns)
-                VALUES (:id, :recording, :layout, :participant, :from, :to, :lacksPart, :options, :state, :progress, :file,
-                    :error, :attempts, :due, :created, :started, :finished)
+                INSERT INTO exports (id, recording, layout, is_whole, spec, state, progress, file, error, attempts, due_ns,
+                    created_ns, started_ns, finished_ns)
+                VALUES (:id, :recording, :layout, :isWhole, :spec, :state, :progress, :file, :error, :attempts, :due,
+                    :created, :started, :finished)
                 ON CONFLICT (id) DO UPDATE SET state = :state, progress = :progress, file = :file, error = :error,
                     attempts = :attempts, due_ns = :due, started_ns = :started, finished_ns = :finished
                 """,
             arguments: [
-                "id": export.id, "recording": export.recording.rawValue, "layout": export.layout,
-                "participant": export.participant, "from": export.from, "to": export.to,
-                "lacksPart": export.lacksPart,
-                "options": export.options.isEmpty ? nil : try JSONColumn.text(export.options),
-                "state": export.state.rawValue,
+                "id": export.id, "recording": export.recording.rawValue,
+                "layout": export.spec.layout.name.rawValue, "isWhole": export.isOfWhole,
+                "spec": try JSONColumn.text(export.spec), "state": export.state.rawValue,
                 "progress": min(max(export.progress, 0), 1), "file": export.file,
                 "error": export.error, "attempts": export.attempts, "due": export.due?.nanosecondsSince1970,
                 "created": export.created.nanosecondsSince1970,
@@ -261,20 +259,18 @@ extension Catalogue {
 
 extension ExportEntry {
     fileprivate init(_ row: Row) throws {
-        guard let recording = RecordingID(rawValue: row["recording"]), let state = State(rawValue: row["state"]) else {
+        guard let recording = RecordingID(rawValue: row["recording"]), let state = ExportState(rawValue: row["state"]),
+            let spec: ExportSpec = JSONColumn.value(row["spec"])
+        else {
             throw CatalogueError(.storage, "the catalogue holds an export that no version of this program wrote")
         }
         self.init(
             id: row["id"],
             recording: recording,
-            layout: row["layout"],
-            participant: row["participant"],
-            from: row["from_seconds"],
-            to: row["to_seconds"],
+            spec: spec,
             created: UTCTime(nanosecondsSince1970: row["created_ns"])
         )
-        self.lacksPart = row["lacks_part"]
-        self.options = JSONColumn.value(row["options"]) ?? [:]
+        self.isOfWhole = row["is_whole"]
         self.state = state
         self.progress = row["progress"]
         self.file = row["file"]

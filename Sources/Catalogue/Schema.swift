@@ -53,8 +53,35 @@ enum Schema {
                     """
             )
         }
+        migrator.registerMigration("9 one spec of an export") { try $0.execute(sql: Self.exportSpecs) }
         return migrator
     }
+
+    // Numbers and truth values were texts before. A patch leaves out what is NULL.
+    private static let exportSpecs = """
+        DELETE FROM exports WHERE layout NOT IN ('tracks', 'browser', 'grid', 'audio');
+        UPDATE exports SET options = NULL WHERE NOT json_valid(options);
+        ALTER TABLE exports ADD COLUMN is_whole INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE exports ADD COLUMN spec TEXT NOT NULL DEFAULT '';
+        UPDATE exports SET
+            is_whole = NOT lacks_part AND participant IS NULL AND ifnull(from_seconds, 0) = 0 AND to_seconds IS NULL,
+            spec = json_patch('{}', json_object(
+                'layout', layout, 'participant', participant, 'from', from_seconds, 'to', to_seconds,
+                'series', json(iif(options ->> '$.series' = 'true', 'true', NULL)),
+                'container', options ->> '$.container',
+                'keepDamaged', json(iif(options ->> '$."keep-damaged"' = 'true', 'true', NULL)),
+                'separateTracks', json(iif(options ->> '$."separate-tracks"' = 'true', 'true', NULL)),
+                'project', json(iif(options ->> '$.project' = 'true', 'true', NULL)),
+                'size', options ->> '$.size', 'fps', CAST(options ->> '$.fps' AS INTEGER),
+                'codec', options ->> '$.codec', 'format', options ->> '$.format',
+                'loudness', CAST(options ->> '$.loudness' AS REAL)
+            ));
+        ALTER TABLE exports DROP COLUMN participant;
+        ALTER TABLE exports DROP COLUMN from_seconds;
+        ALTER TABLE exports DROP COLUMN to_seconds;
+        ALTER TABLE exports DROP COLUMN options;
+        ALTER TABLE exports DROP COLUMN lacks_part;
+        """
 
     // `position` is the start in microseconds, moved on to the next free number: recordings, their index for text and
     // every page are in one order, and a page is a range of it.

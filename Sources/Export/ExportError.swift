@@ -7,6 +7,8 @@ import Storage
 public struct ExportError: Error, Sendable, CustomStringConvertible {
     /// The kinds of failure.
     public enum Code: String, Sendable, Hashable, CaseIterable {
+        /// The spec has a problem.
+        case invalidSpec
         /// No track has a single unit.
         case nothingRecorded
         /// Nobody, or more than one, of that name was in the call.
@@ -76,7 +78,9 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     /// Whose fault it is.
     public var blame: Blame {
         switch self.code {
-        case .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer, .notMatroska, .notInstalled: .request
+        case .invalidSpec, .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer, .notMatroska,
+            .notInstalled:
+            .request
         case .nothingRecorded, .tooManyTracks, .overLimit: .recording
         case .busy, .storage, .notNoted: .destination
         case .verificationFailed, .programFailed: .ours
@@ -86,8 +90,8 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
     /// Whether the same attempt may succeed later.
     public var isRetriable: Bool {
         switch self.code {
-        case .nothingRecorded, .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer, .tooManyTracks,
-            .notMatroska, .verificationFailed, .notInstalled, .overLimit:
+        case .invalidSpec, .nothingRecorded, .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer,
+            .tooManyTracks, .notMatroska, .verificationFailed, .notInstalled, .overLimit:
             false
         case .busy: true
         case .storage, .notNoted, .programFailed: self.storageError?.isRetriable ?? false

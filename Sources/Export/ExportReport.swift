@@ -127,6 +127,8 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var isPart = false
     /// What happened in the call, in order of time; at most `maximumEvents`.
     public var events: [CallEvent] = []
+    /// The path of the project for an editor, where one was asked for; not in JSON.
+    public var project: String?
     /// What is missing or doubtful, a sentence each.
     public var warnings: [String]
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Model
 public import Storage
 
 /// What an export is made of.
@@ -9,12 +10,17 @@ public enum ExportSubject: Sendable, Hashable {
     /// All recordings of a series, on one clock; missing ones are gaps.
     case series(RecordingSeries)
 
-    /// The series of which a recording is a segment.
+    /// The recording, or the series of which it is a segment.
     ///
     /// - Throws: `ExportError` with code `noSeries`, or `storage`.
-    public static func series(of folder: RecordingFolder) throws(ExportError) -> ExportSubject {
+    public init(_ folder: RecordingFolder, _ spec: ExportSpec) throws(ExportError) {
+        self = .recording(folder)
+        guard spec.series else { return }
         do throws(StorageError) {
-            if let series = try RecordingSeries.find(folder) { return .series(series) }
+            if let series = try RecordingSeries.find(folder) {
+                self = .series(series)
+                return
+            }
         } catch {
             throw ExportError(error)
         }
@@ -38,22 +44,5 @@ public enum ExportSubject: Sendable, Hashable {
         case .recording(let folder): folder
         case .series(let series): series.segments[0].folder
         }
-    }
-
-    /// Where an export goes unless somebody asks for another place.
-    public func path(_ selection: ExportSelection, suffix: String) -> String {
-        let name =
-            switch self {
-            case .recording: "call"
-            case .series: "call-series"
-            }
-        return "\(self.folder.path)/\(name)\(selection.nameSuffix).\(suffix)"
-    }
-
-    /// Where a rendition for browsers goes unless somebody asks for another place, without the suffix of its container.
-    ///
-    /// `browser` is the whole, and only the whole: a part, or one participant's, does not take its place.
-    public func renditionPath(_ selection: ExportSelection) -> String {
-        "\(self.folder.path)/browser\(selection.nameSuffix)"
     }
 }

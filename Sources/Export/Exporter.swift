@@ -2,6 +2,7 @@
 
 public import Basics
 import Matroska
+public import Model
 public import Storage
 import Timeline
 
@@ -27,23 +28,15 @@ public enum Exporter {
     /// Players in browsers expect it.
     private static let browserScaleNanoseconds: UInt64 = 1_000_000
 
-    /// Exports a recording and notes it in its manifest; see `run(_:layout:selection:options:output:isNoted:progress:)`.
+    /// Exports a recording, or its series, and notes it in its manifest; see `run(_:_:program:output:isNoted:progress:begins:)`.
     public static func run(
         folder: RecordingFolder,
-        layout: TrackLayout = .tracks,
-        selection: ExportSelection = ExportSelection(),
-        options: ExportOptions = ExportOptions(),
+        _ spec: ExportSpec = ExportSpec(),
+        program: String = "tapedeck",
         output: String? = nil,
         progress: (ExportProgress) throws -> Void = { _ in }
     ) throws -> ExportReport {
-        try Self.run(
-            .recording(folder),
-            layout: layout,
-            selection: selection,
-            options: options,
-            output: output,
-            progress: progress
-        )
+        try Self.run(ExportSubject(folder, spec), spec, program: program, output: output, progress: progress)
     }
 
     /// Exports a recording, or a series, and notes it in its manifest.
@@ -52,12 +45,10 @@ public enum Exporter {
     /// bytes.
     ///
     /// - Parameters:
-    ///   - subject: what is exported; a series in the layout `tracks` only.
-    ///   - layout: how the tracks are arranged.
-    ///   - selection: which part of the recording.
-    ///   - options: how the file is made.
-    ///   - output: where to; if left out beside the tracks, as `call.mkv` or, for a part, as `call-alice-from-90s.mkv`. An older
-    ///     file is replaced.
+    ///   - subject: the recordings.
+    ///   - spec: of the layout `tracks`, of which no MP4 is written, or `browser`.
+    ///   - program: the program and version that the file names as its maker.
+    ///   - output: where to; if left out next to the tracks, under the name of the spec. An older file is replaced.
     ///   - isNoted: whether the manifest tells of it, and the report of what the recording is worth; not for a file that
     ///     something else is made of, which is noted by `note`.
     ///   - progress: called about every megabyte, on this thread; what it throws ends the export.
@@ -66,34 +57,29 @@ public enum Exporter {
     /// - Throws: `ExportError`, or what `begins` or `progress` throws.
     public static func run(
         _ subject: ExportSubject,
-        layout: TrackLayout = .tracks,
-        selection: ExportSelection = ExportSelection(),
-        options: ExportOptions = ExportOptions(),
+        _ spec: ExportSpec,
+        program: String,
         output: String? = nil,
         isNoted: Bool = true,
-        progress: (ExportProgress) throws -> Void = { _ in },
+        progress: (ExportProgress) throws -> Void,
         begins: ([MediaCodec]) throws -> Void = { _ in }
     ) throws -> ExportReport {
-        if case .series = subject, layout != .tracks {
-            throw ExportError(.noSeries, "a series is exported in the layout tracks, not in \(layout.rawValue)")
-        }
         for folder in subject.folders { RecordingRepair.completeFiles(of: folder) }
         var warnings: [String] = []
-        let input = try ExportInput(subject, keepsDamaged: options.keepsDamagedUnits)
+        let options = spec.layout.tracks
+        let input = try ExportInput(subject, keepsDamaged: options?.switches.contains(.keepDamaged) ?? false)
         let contents = input.contents
         let folder = subject.folder
-        let lanes = try Self.lanes(contents, layout, selection, options, folder, &warnings)
+        let lanes = try Self.lanes(contents, spec, folder, &warnings)
         guard lanes.count <= Writer.maximumTrackNumber else {
             let message = "\(lanes.count) tracks are more than the \(Writer.maximumTrackNumber) of a file"
             throw ExportError(.tooManyTracks, "\(message); export one participant, or from one time to another")
         }
-        let container: ExportOptions.Container =
-            layout == .browser
-            ? (lanes.allSatisfy { $0.first.track.codec.isInWebM } ? .webm : .matroska) : options.container
-        if layout == .tracks { try options.container.requireFit(lanes) }
+        let container = options?.container ?? (lanes.allSatisfy { $0.first.track.codec.isInWebM } ? .webm : .mkv)
+        if options != nil { try container.requireFit(lanes) }
         try begins(lanes.map(\.first.track.codec))
         let scale = container == .webm ? Self.browserScaleNanoseconds : Self.timestampScaleNanoseconds
-        let end = selection.to.map { contents.startNanoseconds &+ $0.fileNanoseconds } ?? .max
+        let end = spec.to.map { contents.startNanoseconds &+ $0.fileNanoseconds } ?? .max
         var merge = TrackMerge(lanes, timestampScaleNanoseconds: scale, end: end)
         let start = contents.started.map { started in
             UTCTime(
@@ -105,38 +91,38 @@ public enum Exporter {
             title: contents.room,
             dateUTCNanosecondsSince2001: start?.nanosecondsSince2001,
             timestampScaleNanoseconds: scale,
-            writingApp: options.program,
+            writingApp: program,
             uid: input.uid
         )
         info.documentType = container == .webm ? .webm : .matroska
         var head = FileHead(info: info, tracks: Self.trackEntries(lanes))
-        if layout == .tracks {
+        if options != nil {
             head.tags = ExportTags.tags(
                 contents,
                 folder,
                 start: start,
-                program: options.program,
+                program: program,
                 tracks: Array(zip(head.tracks, lanes))
             )
-            head.addChat(Self.chat(contents, selection, merge, end), to: container, &warnings)
+            head.addChat(Self.chat(contents, spec, merge, end), to: container, &warnings)
         }
-        if layout == .browser || container == .webm { head.useASCIITitles(lanes.map(\.first.name)) }
-        let file = try OutputFile(path: output ?? subject.path(selection, suffix: container.rawValue))
+        if spec.layout == .browser || container == .webm { head.useASCIITitles(lanes.map(\.first.name)) }
+        let file = try OutputFile(path: output ?? "\(folder.path)/\(spec.stem).\(container.rawValue)")
         var events: CallEvents?
         // A program that puts the file into another container finds out about each track from its first frame.
         let beginsWithFrames = !isNoted && container != .webm
         try Self.write(&merge, head, to: file, beginsWithFrames: beginsWithFrames, progress) { merge in
-            guard layout == .tracks else { return [] }
-            let found = CallEvents(contents, merge, selection)
+            guard options != nil else { return [] }
+            let found = CallEvents(contents, merge, spec)
             events = found
             return found.chapters()
         }
         let sha256 = try ExportVerification.check(file, tallies: merge.tallies)
         try file.commit()
 
-        var report = Self.report(contents, merge, layout: layout, start: start, file: file)
+        var report = Self.report(contents, merge, layout: spec.layout.name, start: start, file: file)
         report.warnings = input.warnings + report.warnings + warnings
-        report.isPart = contents.isPart(selection)
+        report.isPart = contents.isPart(spec)
         report.events = Array((events?.events ?? []).prefix(ExportReport.maximumEvents))
         if let warning = events?.warning { report.warnings.append(warning) }
         guard isNoted else { return report }
@@ -156,9 +142,9 @@ public enum Exporter {
         var text: TextTrack?
         var chat: ChatTrack?
 
-        mutating func addChat(_ chat: ChatTrack, to container: ExportOptions.Container, _ warnings: inout [String]) {
+        mutating func addChat(_ chat: ChatTrack, to container: ExportSpec.Container, _ warnings: inout [String]) {
             guard !chat.lines.isEmpty else { return }
-            guard container == .matroska, self.tracks.count < Writer.maximumTrackNumber else {
+            guard container == .mkv, self.tracks.count < Writer.maximumTrackNumber else {
                 warnings.append("the chat of \(chat.lines.count) messages is left out: this file has no room for text")
                 return
             }
@@ -180,20 +166,18 @@ public enum Exporter {
 
     private static func chat(
         _ contents: RecordingContents,
-        _ selection: ExportSelection,
+        _ spec: ExportSpec,
         _ merge: TrackMerge,
         _ end: Int64
     ) -> ChatTrack {
-        let participants = selection.participant.map { _ in Set(merge.lanes.map(\.first.participant)) }
+        let participants = spec.participant.map { _ in Set(merge.lanes.map(\.first.participant)) }
         return ChatTrack(contents, participants: participants, from: merge.startNanoseconds, to: end)
     }
 
     /// What is exported, as the tracks of the file.
     private static func lanes(
         _ contents: RecordingContents,
-        _ layout: TrackLayout,
-        _ selection: ExportSelection,
-        _ options: ExportOptions,
+        _ spec: ExportSpec,
         _ folder: RecordingFolder,
         _ warnings: inout [String]
     ) throws(ExportError) -> [TrackLane] {
@@ -202,14 +186,15 @@ public enum Exporter {
             throw ExportError(.nothingRecorded, "nothing was recorded in \(folder.path)\(reasons)")
         }
         var participant: String?
-        if let text = selection.participant { participant = try contents.participantID(named: text) }
+        if let text = spec.participant { participant = try contents.participantID(named: text) }
         let sources = contents.sources.filter { participant == nil || $0.participant == participant }
-        var lanes: [TrackLane] =
-            switch layout {
-            case .tracks: JoinedLanes.join(sources, contents, byStream: options.separatesTracks)
-            case .browser: BrowserLanes.choose(sources, &warnings)
+        var lanes =
+            if let switches = spec.layout.tracks?.switches {
+                JoinedLanes.join(sources, contents, byStream: switches.contains(.separateTracks))
+            } else {
+                BrowserLanes.choose(sources, &warnings)
             }
-        if let from = selection.from {
+        if let from = spec.from {
             let start = contents.startNanoseconds &+ from.fileNanoseconds
             for index in lanes.indices {
                 try lanes[index].skip(to: start)
@@ -220,7 +205,7 @@ public enum Exporter {
                 )
             }
         }
-        let end = selection.to.map { contents.startNanoseconds &+ $0.fileNanoseconds } ?? .max
+        let end = spec.to.map { contents.startNanoseconds &+ $0.fileNanoseconds } ?? .max
         lanes.removeAll { $0.nextNanoseconds.map { $0 >= end } ?? true }
         for index in lanes.indices { lanes[index].end(at: end) }
         guard !lanes.isEmpty else {
@@ -317,7 +302,7 @@ public enum Exporter {
     private static func report(
         _ contents: RecordingContents,
         _ merge: TrackMerge,
-        layout: TrackLayout,
+        layout: ExportSpec.Layout.Name,
         start: UTCTime?,
         file: OutputFile
     ) -> ExportReport {
@@ -401,5 +386,12 @@ extension ExportReport.Track {
         self.gapCount = tally.gapCount
         self.gapNanoseconds = tally.gapNanoseconds
         self.gaps = tally.gaps
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds from a recording's beginning, within what a file can state.
+    var fileNanoseconds: Int64 {
+        min(max(self, .zero), .seconds(1 << 30)).nanoseconds
     }
 }

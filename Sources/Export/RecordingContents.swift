@@ -3,6 +3,7 @@
 import Basics
 import FoundationEssentials
 import Matroska
+import Model
 import Storage
 import Timeline
 
@@ -120,8 +121,8 @@ struct RecordingContents {
         self.showNames()
     }
 
-    /// Whether an export of this selection lacks something of the recording, or of what may still come.
-    func isPart(_ selection: ExportSelection) -> Bool { self.goesOn || !selection.isWhole }
+    /// Whether an export lacks something of the recording, or of what may still come.
+    func isPart(_ spec: ExportSpec) -> Bool { self.goesOn || !spec.isOfWhole }
 
     /// Closes all files, until they are woken.
     mutating func rest() {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
-public import Export
+internal import Export
 internal import FoundationEssentials
 internal import GStreamer
 internal import Matroska
-public import Model
-public import Storage
+internal import Model
+internal import Storage
 internal import Timeline
 
 /// Makes one picture and one sound of a recording, or the sound alone: decoded, put together, and coded anew.
 ///
 /// Time is that of the session clock, driven here: no element decides when something is shown. Memory does not grow with
 /// the recording. Calls block.
-public enum Renderer {
+enum Renderer {
     /// What is measured before the file is written, as a share of the work.
     private static let measuringShare = 0.3
     /// Sound is handled in stretches of this many frames.
@@ -27,41 +27,41 @@ public enum Renderer {
     ///
     /// - Parameters:
     ///   - folder: the recording.
-    ///   - settings: what is made.
-    ///   - selection: which part of the recording.
-    ///   - output: where to; if left out beside the tracks, for example as `call-grid.mp4`. An older file is replaced.
-    ///   - isStuck: called from another thread when a codec does not return for two minutes, with the files to remove:
-    ///     there is nothing to do then but to end the process.
+    ///   - spec: of the layout `grid` or `audio`.
+    ///   - encoders: the elements that it takes beside decoders.
+    ///   - output: where to; if left out next to the tracks, under the name of the spec. An older file is replaced.
+    ///   - isStuck: see `ExportJob`.
     ///   - progress: called now and then, on this thread; what it throws ends the rendering.
     ///   - willBegin: called before anything is decoded, with the length of all tracks together and the files to remove if the
     ///     process must end at once.
+    ///   - make: makes the file.
     /// - Throws: `ExportError`, `GStreamerError`, or what `progress` throws.
-    public static func run(
+    static func run(
         folder: RecordingFolder,
-        settings: RenderSettings,
-        selection: ExportSelection = ExportSelection(),
-        output path: String? = nil,
+        _ spec: ExportSpec,
+        encoders: [String],
+        output path: String?,
         isStuck: @escaping @Sendable ([String]) -> Void,
-        progress: (ExportProgress) throws -> Void = { _ in },
-        willBegin: (_ media: Duration, _ files: [String]) -> Void = { _, _ in }
+        progress: (ExportProgress) throws -> Void,
+        willBegin: (_ media: Duration, _ files: [String]) -> Void,
+        _ make: (Work) throws -> ExportReport
     ) throws -> ExportReport {
         try Runtime.initialise()
-        let input = try RenderInput(folder: folder, selection: selection)
-        if let missing = Encoders.missing(settings, decoders: Decoders.elements(input)) {
+        let input = try RenderInput(folder: folder, spec)
+        if let missing = Encoders.missing(Decoders.elements(input) + encoders) {
             throw GStreamerError(.missingElement, missing)
         }
-        let name = settings.fileName(part: selection.nameSuffix)
-        let output = try RenderOutput(path: path ?? "\(folder.path)/\(name)")
+        let output = try RenderOutput(path: path ?? "\(folder.path)/\(spec.fileName)")
         // The index is the muxer's, which writes it when the file is complete.
         let hidden = output.temporaryPaths + [output.scratchPath("index")]
         willBegin(.nanoseconds(input.mediaNanoseconds), hidden)
         let watchdog = Watchdog { isStuck(hidden) }
         var report = try withoutActuallyEscaping(progress) { progress in
-            let work = Work(input: input, settings: settings, output: output) { fraction in
+            let work = Work(input: input, layout: spec.layout.name, output: output) { fraction in
                 watchdog.sign()
                 try progress(input.progress(fraction))
             }
-            return settings.layout == .grid ? try work.grid() : try work.sound()
+            return try make(work)
         }
         try output.commit()
         report = try input.note(report)
@@ -70,23 +70,23 @@ public enum Renderer {
     }
 
     /// One run.
-    private struct Work {
+    struct Work {
         let input: RenderInput
-        let settings: RenderSettings
+        let layout: ExportSpec.Layout.Name
         let output: RenderOutput
         let progress: (Double) throws -> Void
 
         /// Everybody in one picture.
-        func grid() throws -> ExportReport {
-            let rate = Int64(self.settings.framesPerSecond)
+        func grid(_ grid: ExportSpec.Grid) throws -> ExportReport {
+            let rate = Int64(grid.framesPerSecond)
             let frames = max(1, (self.input.durationNanoseconds * rate + 999_999_999) / 1_000_000_000)
-            let gain = try self.gain(samples: frames * 48_000 / rate)
+            let gain = try self.gain(samples: frames * 48_000 / rate, to: grid.loudness)
             let share = gain.measured == nil ? 0 : Renderer.measuringShare
             let mixer = try Mixer(self.input)
-            let painter = try GridPainter(self.input, width: self.settings.width, height: self.settings.height)
+            let painter = try GridPainter(self.input, width: grid.size.width, height: grid.size.height)
             var limiter = Limiter(gainDecibels: gain.decibels, ceilingDecibels: -2)
             var speakers = SpeakerDetector(count: self.input.participants.count)
-            let writer = try MediaWriter(self.settings, output: self.output)
+            let writer = try MediaWriter(grid, output: self.output)
             let frameNanoseconds = 1_000_000_000 / rate
             for frame in 0..<frames {
                 let samples = (frame + 1) * 48_000 / rate - frame * 48_000 / rate
@@ -102,24 +102,35 @@ public enum Renderer {
             try writer.add(limiter.finish())
             try writer.finish { try self.progress(1) }
             let duration = frames * 1_000_000_000 / rate
-            let found = try ReadBack.check(self.output, self.settings, frames: frames, nanoseconds: duration) {
+            let found = try ReadBack.check(self.output, grid, frames: frames, nanoseconds: duration) {
                 try self.progress(1)
             }
             let warnings = painter.warnings + mixer.warnings + gain.warnings
-            return self.report(duration, warnings: warnings, video: found.video, audio: found.audio)
+            let video = found.video.map {
+                RenderedTrack(
+                    media: .video,
+                    codec: grid.codec.rawValue,
+                    size: (grid.size.width, grid.size.height),
+                    units: $0.units,
+                    bytes: $0.bytes,
+                    keyframes: $0.keyframes
+                )
+            }
+            let audio = Self.audio(grid.codec == .h264 ? "aac" : "opus", found.audio)
+            return self.report(duration, warnings: warnings, tracks: (video.map { [$0] } ?? []) + [audio])
         }
 
         /// The sound of everybody.
-        func sound() throws -> ExportReport {
+        func sound(_ audio: ExportSpec.Audio) throws -> ExportReport {
             let total = (self.input.durationNanoseconds * 48 + 999_999) / 1_000_000
-            let gain = try self.gain(samples: total)
+            let gain = try self.gain(samples: total, to: audio.loudness)
             let share = gain.measured == nil ? 0 : Renderer.measuringShare
-            let isWave = self.settings.container == .wav
+            let isWave = audio.format == .wav
             let mixer = try Mixer(self.input)
             // What is coded with loss comes out with somewhat higher peaks.
             var limiter = Limiter(gainDecibels: gain.decibels, ceilingDecibels: isWave ? -1 : -2)
             var meter = LoudnessMeter()
-            let writer = isWave ? nil : try MediaWriter(self.settings, output: self.output)
+            let writer = isWave ? nil : try MediaWriter(nil, output: self.output)
             if isWave { try self.output.append([UInt8](repeating: 0, count: WaveHeader.byteCount)) }
             let add = { (stretch: [Float]) in
                 stretch.withUnsafeBufferPointer { meter.add($0) }
@@ -130,18 +141,19 @@ public enum Renderer {
             try add(limiter.finish())
             let duration = total * 1_000_000 / 48
             var warnings = mixer.warnings + gain.warnings
-            if let wanted = self.settings.loudness, let heard = meter.integrated, abs(heard - wanted) > 1 {
+            if let heard = meter.integrated, abs(heard - audio.loudness) > 1 {
                 warnings.append("the loudness is \(rounded(heard)) LUFS: its peaks allow no more")
             }
             guard let writer else {
                 try self.finishWave(total)
-                return self.report(duration, warnings: warnings, video: nil, audio: nil)
+                let track = RenderedTrack(media: .audio, codec: "pcm", units: 1, bytes: self.output.bytes, keyframes: 1)
+                return self.report(duration, warnings: warnings, tracks: [track])
             }
             try writer.finish { try self.progress(1) }
-            let found = try ReadBack.check(self.output, self.settings, frames: 0, nanoseconds: duration) {
+            let found = try ReadBack.check(self.output, nil, frames: 0, nanoseconds: duration) {
                 try self.progress(1)
             }
-            return self.report(duration, warnings: warnings, video: nil, audio: found.audio)
+            return self.report(duration, warnings: warnings, tracks: [Self.audio("opus", found.audio)])
         }
 
         private func finishWave(_ frames: Int64) throws {
@@ -156,8 +168,11 @@ public enum Renderer {
         }
 
         /// How much everything is amplified by, found by listening to all of it.
-        private func gain(samples: Int64) throws -> (decibels: Double, measured: Double?, warnings: [String]) {
-            guard let wanted = self.settings.loudness else { return (0, nil, []) }
+        private func gain(
+            samples: Int64,
+            to loudness: Double?
+        ) throws -> (decibels: Double, measured: Double?, warnings: [String]) {
+            guard let wanted = loudness else { return (0, nil, []) }
             let mixer = try Mixer(self.input)
             var meter = LoudnessMeter()
             try self.stretches(samples, from: nil) { frames in
@@ -181,35 +196,22 @@ public enum Renderer {
             }
         }
 
-        private func report(
-            _ duration: Int64,
-            warnings: [String],
-            video: PassageCount?,
-            audio: PassageCount?
-        ) -> ExportReport {
-            let isAAC = self.settings.layout == .grid && self.settings.codec == .h264
-            let sound = RenderedTrack(
+        private static func audio(_ codec: String, _ count: PassageCount) -> RenderedTrack {
+            RenderedTrack(
                 media: .audio,
-                codec: self.settings.container == .wav ? "pcm" : isAAC ? "aac" : "opus",
-                units: audio?.units ?? 1,
-                bytes: audio?.bytes ?? self.output.bytes,
-                keyframes: audio?.keyframes ?? 1
+                codec: codec,
+                units: count.units,
+                bytes: count.bytes,
+                keyframes: count.keyframes
             )
-            let pictures = video.map {
-                RenderedTrack(
-                    media: .video,
-                    codec: self.settings.codec.rawValue,
-                    size: (self.settings.width, self.settings.height),
-                    units: $0.units,
-                    bytes: $0.bytes,
-                    keyframes: $0.keyframes
-                )
-            }
-            return self.input.report(
-                layout: self.settings.layout.rawValue,
+        }
+
+        private func report(_ duration: Int64, warnings: [String], tracks: [RenderedTrack]) -> ExportReport {
+            self.input.report(
+                layout: self.layout.rawValue,
                 output: self.output,
                 durationNanoseconds: duration,
-                tracks: (pictures.map { [$0] } ?? []) + [sound],
+                tracks: tracks,
                 warnings: warnings
             )
         }

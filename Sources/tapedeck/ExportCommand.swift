@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import ArgumentParser
-import ConfigurationFile
+public import ArgumentParser
+import Basics
 import Export
-import Model
+import Foundation
+public import Model
 import Rendering
 import Storage
 
@@ -37,7 +38,7 @@ struct ExportCommand: AsyncParsableCommand {
     var directory = "."
 
     @Option(help: "Layout: tracks (all, not transcoded), grid (all participants in one video), audio (one mix).")
-    var layout: ExportLayout = .tracks
+    var layout: ExportSpec.Layout.Name = .tracks
 
     @Flag(help: "Export the whole series that the recording is a segment of, as call-series.mkv.")
     var series = false
@@ -56,57 +57,43 @@ struct ExportCommand: AsyncParsableCommand {
     var output: String?
 
     @Option(help: "Container: mkv, webm or mp4. Default: from the extension of --output, else mkv.")
-    var container: ExportContainer?
+    var container: ExportSpec.Container?
 
-    @Flag(help: "Keep frames that cannot be decoded because packets were lost before them.")
-    var keepDamaged = false
+    @Flag var switches: [ExportSpec.Tracks.Switch] = []
 
-    @Flag(help: "Export each stream as its own track, also where a sender's source or connection changed.")
-    var separateTracks = false
+    @Option(help: "Video size of a grid. Default: 1280x720.")
+    var size: String?
 
-    @Flag(help: "Also write an OpenTimelineIO project, in which an editor opens all tracks aligned.")
-    var project = false
-    @OptionGroup var rendering: RenderOptions
+    @Option(help: "Frames per second of a grid. Default: 25.")
+    var fps: Int?
+
+    @Option(help: "Codec of a grid: h264 (with AAC, MP4 or MKV) or vp8 (with Opus, WebM or MKV).")
+    var codec: ExportSpec.Grid.Codec?
+
+    @Option(help: "Format of the audio layout: opus or wav.")
+    var format: ExportSpec.Audio.Format?
+
+    // The value begins with a minus sign.
+    @Option(
+        parsing: .unconditional,
+        help: "Target loudness in LUFS. Default: -16 for audio, unchanged for a grid."
+    )
+    var loudness: Double?
 
     @OptionGroup var common: CommonOptions
 
-    mutating func validate() throws {
-        if let to = self.to?.duration, to <= (self.from?.duration ?? .zero) {
-            throw ValidationError("--to must be later than --from")
-        }
-        if self.layout != .tracks,
-            self.project || self.keepDamaged || self.separateTracks || self.container != nil
-        {
-            throw ValidationError(
-                "--project, --keep-damaged, --separate-tracks and --container are of the layout tracks"
-            )
-        }
-        if self.series, self.layout != .tracks {
-            throw ValidationError(
-                "--series is of the layout tracks: grid and audio are made of one segment at a time"
-            )
-        }
-        if self.series, self.project {
-            throw ValidationError("--project is of one recording: leave --series out")
-        }
-        if self.project, self.from != nil || self.to != nil {
-            throw ValidationError("--project is of a whole recording: leave --from and --to out")
-        }
-        try self.rendering.validate(RenderSettings.Layout(rawValue: self.layout.rawValue), output: self.output)
-    }
+    mutating func validate() throws { _ = try self.spec() }
 
     mutating func run() async throws {
         do {
             let folder = try RecordingFolder.find(storage: self.directory, self.id)
-            let report = try self.export(folder)
-            let project = self.project ? try ProjectFile.write(report, folder: folder) : nil
-            var result = RecordResult(folder: folder, report: report)
-            result.project = project
+            let report = try self.export(folder, try self.spec())
+            let result = RecordResult(folder: folder, report: report)
             if self.common.json {
                 try Output.json(result)
             } else {
                 Output.result(result.output)
-                if let project { Output.result(project) }
+                if let project = result.project { Output.result(project) }
                 Output.result(report.table())
                 for warning in report.warnings { Output.message("note: \(warning)") }
             }
@@ -118,70 +105,119 @@ struct ExportCommand: AsyncParsableCommand {
         }
     }
 
-    private func export(_ folder: RecordingFolder) throws -> ExportReport {
+    private func export(_ folder: RecordingFolder, _ spec: ExportSpec) throws -> ExportReport {
         let progress = ExportProgressBar(isShown: !self.common.json)
-        let selection = ExportSelection(
+        let interrupts = spec.layout.tracks == nil ? Interrupts() : nil
+        let job = ExportJob(folder, program: Program.name, output: self.output, isStuck: ExportJob.giveUp)
+        return try job.run(spec) {
+            progress.draw($0)
+            guard interrupts?.came != true else {
+                throw CommandFailure(.interrupted, "interrupted: nothing was written")
+            }
+        }
+    }
+
+    /// What is asked for, checked.
+    private func spec() throws -> ExportSpec {
+        let given = [
+            ("series", self.series), ("container", self.container != nil), ("size", self.size != nil),
+            ("fps", self.fps != nil), ("codec", self.codec != nil), ("format", self.format != nil),
+            ("loudness", self.loudness != nil),
+        ]
+        for name in given.filter(\.1).map(\.0) + self.switches.map(\.rawValue) {
+            guard let layouts = ExportSpec.layouts[name], !layouts.contains(self.layout) else { continue }
+            let words = layouts.map(\.rawValue).joined(separator: " and ")
+            throw ValidationError("\(Self.flag(name)) is of the layout \(words)")
+        }
+        let spec = ExportSpec(
+            try self.layoutWithOptions(),
             participant: self.participant,
             from: self.from?.duration,
-            to: self.to?.duration
+            to: self.to?.duration,
+            series: self.series
         )
-        guard let layout = RenderSettings.Layout(rawValue: self.layout.rawValue) else {
-            return try TracksExport.run(
-                self.series ? try ExportSubject.series(of: folder) : .recording(folder),
-                selection: selection,
-                options: ExportOptions(
-                    keepsDamagedUnits: self.keepDamaged,
-                    separatesTracks: self.separateTracks,
-                    container: self.container?.container ?? ExportOptions.Container(path: self.output),
-                    program: Program.name
-                ),
-                output: self.output
-            ) {
-                progress.draw($0)
-            }
+        if let problem = spec.problems.first {
+            throw ValidationError("\(Self.flag(problem.option)) \(problem.text(Self.flag))")
         }
-        let interrupts = Interrupts()
-        return try Renderer.run(
-            folder: folder,
-            settings: try self.rendering.settings(layout, output: self.output),
-            selection: selection,
-            output: self.output,
-            isStuck: RenderOptions.giveUp,
-            progress: {
-                progress.draw($0)
-                if interrupts.came { throw CommandFailure(.interrupted, "interrupted: nothing was written") }
+        return spec
+    }
+
+    private func layoutWithOptions() throws -> ExportSpec.Layout {
+        switch self.layout {
+        case .tracks:
+            let container = self.container ?? .init(path: self.output)
+            return .tracks(.init(container: container, switches: Set(self.switches)))
+        case .browser: return .browser
+        case .grid:
+            let size = self.size.flatMap { PictureSize($0) }
+            if let text = self.size, size == nil {
+                throw ValidationError("'\(text)' is not a size: write for example 1280x720")
             }
-        )
+            return .grid(
+                .init(
+                    size: size,
+                    framesPerSecond: self.fps,
+                    codec: self.codec,
+                    container: try self.kind(ExportSpec.Container.extensions),
+                    loudness: self.loudness
+                )
+            )
+        case .audio:
+            let named = try self.kind(ExportSpec.Audio.Format.extensions)
+            if let format = self.format, let named, format != named {
+                throw ValidationError("--format is \(format.rawValue), but the file is named .\(named.rawValue)")
+            }
+            return .audio(.init(format: self.format ?? named, loudness: self.loudness))
+        }
+    }
+
+    /// The kind of file that the extension of `output` names; nil without an output.
+    private func kind<Kind>(_ extensions: KeyValuePairs<String, Kind>) throws -> Kind? {
+        guard let name = self.output?.split(separator: "/").last else { return nil }
+        let found = name.split(separator: ".").dropFirst().last?.lowercased()
+        if let kind = extensions.first(where: { $0.key == found }) { return kind.value }
+        let names = extensions.map { ".\($0.key)" }.joined(separator: ", ")
+        throw ValidationError("'\(name)' does not say what kind of file it is: \(self.layout.rawValue) makes \(names)")
+    }
+
+    /// An option's flag, by its name in JSON.
+    private static func flag(_ name: String) -> String { "--" + name.words(separator: "-") }
+}
+
+extension ExportJob {
+    /// What is said of a codec that does not return.
+    static let stuck = "a decoder or encoder did not return for two minutes: the export was ended"
+
+    /// A codec does not return: nothing can be done about it but to end the process.
+    @Sendable static func giveUp(_ files: [String]) {
+        for file in files { unlink(file) }
+        Output.message(Self.stuck)
+        Program.end(.incomplete)
     }
 }
 
-/// A kind of file on the command line.
-enum ExportContainer: String, ExpressibleByArgument, CaseIterable {
-    case mkv
-    case webm
-    case mp4
+extension ExportSpec.Container: ExpressibleByArgument {}
+extension ExportSpec.Grid.Codec: ExpressibleByArgument {}
+extension ExportSpec.Audio.Format: ExpressibleByArgument {}
 
-    /// The same, as the configuration names it.
-    init(_ container: ExportConfiguration.Container) {
-        switch container {
-        case .mkv: self = .mkv
-        case .webm: self = .webm
-        case .mp4: self = .mp4
-        }
+extension ExportSpec.Layout.Name: ExpressibleByArgument {
+    /// `browser` is for a page, which asks the daemon for it.
+    public init?(argument: String) {
+        self.init(rawValue: argument)
+        if self == .browser { return nil }
     }
 
-    var container: ExportOptions.Container {
-        switch self {
-        case .mkv: .matroska
-        case .webm: .webm
-        case .mp4: .mp4
-        }
-    }
+    /// For help texts.
+    public static var allValueStrings: [String] { [Self.tracks, .grid, .audio].map(\.rawValue) }
 }
 
-/// A layout on the command line.
-enum ExportLayout: String, ExpressibleByArgument, CaseIterable {
-    case tracks
-    case grid
-    case audio
+extension ExportSpec.Tracks.Switch: EnumerableFlag {
+    /// For help texts.
+    public static func help(for value: Self) -> ArgumentHelp? {
+        switch value {
+        case .keepDamaged: "Keep frames that cannot be decoded because packets were lost before them."
+        case .separateTracks: "Export each stream as its own track, also where a sender's source or connection changed."
+        case .project: "Also write an OpenTimelineIO project, in which an editor opens all tracks aligned."
+        }
+    }
 }

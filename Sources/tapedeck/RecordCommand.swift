@@ -167,7 +167,7 @@ struct RecordCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure(error)
         }
-        if ExportOptions.Container(path: self.output) == .mp4 {
+        if ExportSpec.Container(path: self.output) == .mp4 {
             do throws(ExportError) {
                 try FFmpegMux.requireProgram()
             } catch {
@@ -177,7 +177,7 @@ struct RecordCommand: AsyncParsableCommand {
         let job = RecordJob(
             stay: try self.stay(),
             output: self.output,
-            separatesTracks: self.separateTracks,
+            switches: self.separateTracks ? [.separateTracks] : [],
             directory: self.directory,
             outputs: try RTPArgument.settings(self.rtp),
             recordsChat: self.chat,

@@ -6,6 +6,7 @@ import Foundation
 import GStreamer
 import Logging
 import Media
+import Model
 import PipelineCatalogue
 import Recording
 import Rendering
@@ -71,6 +72,7 @@ struct RecordResult: Encodable {
         self.verdict = report.verdict.rawValue
         self.counters = counters
         self.report = report
+        self.project = report.project
         self.tracks = report.tracks.map { track in
             Track(
                 number: track.number,
@@ -105,8 +107,8 @@ struct RecordResult: Encodable {
 struct RecordJob: Sendable {
     var stay: RoomStay
     var output: String?
-    /// Whether each stream has its own track in the export.
-    var separatesTracks = false
+    /// What is asked for of the export.
+    var switches: Set<ExportSpec.Tracks.Switch> = []
     var directory: String
     /// Where tracks are sent on.
     var outputs: [RTPOutputSettings] = []
@@ -278,7 +280,6 @@ struct RecordJob: Sendable {
     /// Exports each recording but the last when it is closed; what is missing in them.
     private func exportSegments(_ segments: AsyncStream<Earlier>) async throws -> [String] {
         let thread = ControlThread(name: "export")
-        let options = ExportOptions(separatesTracks: self.separatesTracks, program: Program.name)
         var problems: [String] = []
         for await (folder, reason) in segments {
             let report: ExportReport
@@ -286,7 +287,8 @@ struct RecordJob: Sendable {
             if isLost { problems.append("\(folder.path) ended because of its disk: \(reason)") }
             do {
                 report = try await thread.run("exporting a segment", deadline: .seconds(3600)) {
-                    try TracksExport.run(.recording(folder), options: options)
+                    try ExportJob(folder, program: Program.name, isStuck: ExportJob.giveUp)
+                        .run(ExportSpec(.tracks(.init(switches: self.switches))))
                 }
             } catch {
                 guard isLost else { throw Self.notExported(folder, error) }
@@ -311,14 +313,8 @@ struct RecordJob: Sendable {
 
     private func export(_ folder: RecordingFolder) throws -> ExportReport {
         let progress = ExportProgressBar(isShown: self.showsProgress)
-        return try TracksExport.run(
-            .recording(folder),
-            options: ExportOptions(
-                separatesTracks: self.separatesTracks,
-                container: ExportOptions.Container(path: self.output),
-                program: Program.name
-            ),
-            output: self.output
-        ) { progress.draw($0) }
+        let tracks = ExportSpec.Tracks(container: .init(path: self.output), switches: self.switches)
+        return try ExportJob(folder, program: Program.name, output: self.output, isStuck: ExportJob.giveUp)
+            .run(ExportSpec(.tracks(tracks))) { progress.draw($0) }
     }
 }

@@ -87,9 +87,8 @@ struct RepairCommand: AsyncParsableCommand {
                     let report = try RecordingRepair.finish(folder, onlyUnfinished: !self.export)
                     unreadable += report.unreadable.count
                     let room = (try? RecordingSummary.read(folder))?.room ?? ""
-                    let settings =
-                        rooms[room].flatMap { $0.spec.record == nil ? nil : $0.export } ?? ExportConfiguration()
-                    let exports = self.export && report.needsExport ? try self.export(folder, as: settings) : []
+                    let specs = rooms[room]?.exportOrders ?? [ExportSpec()]
+                    let exports = self.export && report.needsExport ? try Self.export(folder, specs) : []
                     if !report.wasFinished || !exports.isEmpty { try self.tell(folder, room, report, exports) }
                 } catch {
                     if error.code == .busy { active.insert(folder.id) }
@@ -126,37 +125,13 @@ struct RepairCommand: AsyncParsableCommand {
         self.only.isEmpty || self.only.contains(folder.id.rawValue)
     }
 
-    private func export(_ folder: RecordingFolder, as settings: ExportConfiguration) throws(ExportError)
-        -> [ExportReport]
-    {
+    private static func export(_ folder: RecordingFolder, _ specs: [ExportSpec]) throws(ExportError) -> [ExportReport] {
+        let job = ExportJob(folder, program: Program.name, isStuck: ExportJob.giveUp)
         do {
-            return try settings.layouts.map { layout in
-                switch layout {
-                case .grid: try Self.render(folder, .grid)
-                case .audio: try Self.render(folder, .audio)
-                case .tracks: try Self.remux(folder, settings)
-                }
-            }
+            return try specs.map { try job.run($0) }
         } catch {
             throw error as? ExportError ?? ExportError(.storage, "\(error)", cause: error)
         }
-    }
-
-    private static func remux(_ folder: RecordingFolder, _ settings: ExportConfiguration) throws -> ExportReport {
-        let options = ExportOptions(
-            keepsDamagedUnits: settings.keepsDamaged,
-            separatesTracks: settings.separatesTracks,
-            container: ExportContainer(settings.container).container,
-            program: Program.name
-        )
-        let report = try TracksExport.run(.recording(folder), options: options)
-        if settings.writesProject { _ = try ProjectFile.write(report, folder: folder) }
-        return report
-    }
-
-    private static func render(_ folder: RecordingFolder, _ layout: RenderSettings.Layout) throws -> ExportReport {
-        let settings = try RenderSettings(layout: layout)
-        return try Renderer.run(folder: folder, settings: settings, isStuck: RenderOptions.giveUp)
     }
 
     private func tell(

@@ -17,9 +17,8 @@ struct WorkerProcessCommand: AsyncParsableCommand {
         commandName: "worker",
         abstract: "Join the rooms that the daemon names, by JSON lines on standard input and output.",
         discussion: """
-            With --export it makes one file of a recording instead and ends. docs/worker-protocol.md describes the lines.
-
-            Example: tapedeck worker --export recordings/standup/20261121T031226Z-k3v9q2wtb4n50xjc --layout browser
+            With --export it makes one file of a recording instead, as the first line on standard input orders, and ends. \
+            docs/worker-protocol.md describes the lines.
             """,
         shouldDisplay: false
     )
@@ -36,40 +35,9 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @Option(help: "By how many degrees the image is turned clockwise: 0, 90, 180 or 270.")
     var rotation = 0
 
-    @Option(help: "What is made: tracks, browser for a file that browsers play, grid, or audio.")
-    var layout: JobLayout = .tracks
-
-    @Option(help: "Whether the whole series is exported of which the recording is a segment.")
-    var series = false
-
-    @Option(help: "Kind of file of the layout tracks: mkv, webm or mp4.")
-    var container: ExportContainer?
-
-    @Option(help: "Whether frames that cannot be decoded stay in.")
-    var keepDamaged = false
-
-    @Option(help: "Whether each stream has its own track.")
-    var separateTracks = false
-
-    @Option(help: "Whether a project of OpenTimelineIO is written as well.")
-    var project = false
-
-    @Option(parsing: .unconditional, help: "Only this participant.")
-    var participant: String?
-
-    @Option(help: "From here on, for example 90s, counted from the recording's first unit.")
-    var from: TimeOffset?
-
-    @Option(help: "Up to here, counted from the recording's first unit.")
-    var to: TimeOffset?
-
-    @Option(help: "Path of the file. Default: in the recording's folder.")
-    var output: String?
-
     @Option(help: "How long the end of a room or of the process may take.")
     var stopLimit = TimeArgument(StopLimits().process)
 
-    @OptionGroup var rendering: RenderOptions
     @OptionGroup var trace: TraceOptions
     @OptionGroup var common: CommonOptions
 
@@ -114,12 +82,16 @@ struct WorkerProcessCommand: AsyncParsableCommand {
 
     private func export(_ folder: String) throws {
         do {
-            let job = try self.job(try RecordingFolder.open(path: folder))
+            let spec = try ExportOrder(line: Self.firstLine()).spec
+            let job = ExportJob(try RecordingFolder.open(path: folder), program: Program.name) { files in
+                try? Output.json(ExportJobEvent.failed(message: ExportJob.stuck, retriable: false))
+                ExportJob.giveUp(files)
+            }
             let last = Mutex(ExportJobEvent.progress(bytesDone: 0, bytesTotal: 0))
             // While files are read back, hashed and remuxed it is as far as it was.
             let pulse = JobPulse { try? Output.json(last.withLock { $0 }) }
             defer { pulse.stop() }
-            let result = try job.run { event in
+            let result = try job.runAlone(spec) { event in
                 last.withLock { $0 = event }
                 try? Output.json(event)
             }
@@ -134,44 +106,14 @@ struct WorkerProcessCommand: AsyncParsableCommand {
         }
     }
 
-    private func job(_ folder: RecordingFolder) throws -> ExportJob {
-        let selection = ExportSelection(
-            participant: self.participant,
-            from: self.from?.duration,
-            to: self.to?.duration
-        )
-        if let layout = TrackLayout(rawValue: self.layout.rawValue) {
-            return ExportJob(
-                self.series ? try ExportSubject.series(of: folder) : .recording(folder),
-                layout: layout,
-                selection: selection,
-                options: ExportOptions(
-                    keepsDamagedUnits: self.keepDamaged,
-                    separatesTracks: self.separateTracks,
-                    container: self.container?.container ?? ExportOptions.Container(path: self.output),
-                    program: Program.name
-                ),
-                writesProject: self.project,
-                output: self.output
-            )
+    /// The first line on standard input, as far as a line goes.
+    private static func firstLine() throws -> Data {
+        var line = Data()
+        while line.count <= WorkerLine.maximumLength, let byte = try FileHandle.standardInput.read(upToCount: 1)?.first,
+            byte != UInt8(ascii: "\n")
+        {
+            line.append(byte)
         }
-        return ExportJob(
-            folder: folder,
-            settings: try self.rendering.settings(self.layout == .grid ? .grid : .audio, output: self.output),
-            selection: selection,
-            output: self.output,
-            isStuck: { files in
-                try? Output.json(ExportJobEvent.failed(message: RenderOptions.stuck, retriable: false))
-                RenderOptions.giveUp(files)
-            }
-        )
+        return line
     }
-}
-
-/// A layout of an export job.
-enum JobLayout: String, ExpressibleByArgument, CaseIterable {
-    case tracks
-    case browser
-    case grid
-    case audio
 }

@@ -2,9 +2,10 @@
 
 import Basics
 import Catalogue
-import FoundationEssentials
+import Foundation
 import GRDB
 import Glibc
+import Model
 import Storage
 import Testing
 import Timeline
@@ -56,31 +57,63 @@ import Timeline
         #expect(try await again.list(RecordingFilter()).recordings == [entry])
     }
 
-    @Test func aCatalogueOfAnEarlierVersionIsTakenOver() async throws {
+    /// From a catalogue of schema 8 to one of schema 4, without what came between.
+    private static let before = """
+        ALTER TABLE recordings DROP COLUMN tags;
+        ALTER TABLE recordings DROP COLUMN notes;
+        ALTER TABLE exports DROP COLUMN lacks_part;
+        DROP INDEX exports_failed;
+        DROP INDEX recordings_finished;
+        DROP TABLE reported_ends;
+        DROP TABLE facts;
+        DELETE FROM grdb_migrations WHERE identifier >= '5';
+        """
+
+    @Test(arguments: ["", Self.before])
+    func aCatalogueOfAnEarlierVersionIsTakenOver(change: String) async throws {
+        let fixture = try #require(
+            Bundle.module.url(forResource: "catalogue-8", withExtension: "sql", subdirectory: "Fixtures")
+        )
+        let path = Catalogue.path(in: self.storage.path)
+        try self.storage.execute(try String(contentsOf: fixture, encoding: .utf8) + change, at: path)
         let catalogue = try self.storage.open()
-        var entry = self.storage.entry(1, participants: ["alice"])
-        entry.tracks = [CatalogueStorage.track]
-        try await catalogue.save(entry)
-        var export = ExportEntry(recording: entry.id, layout: "tracks", created: entry.start)
-        export.state = .failed
-        try await catalogue.save(export)
-        try catalogue.close()
-        // As the last version before tags and notes made it.
-        let sql = """
-            ALTER TABLE recordings DROP COLUMN tags;
-            ALTER TABLE recordings DROP COLUMN notes;
-            ALTER TABLE exports DROP COLUMN lacks_part;
-            DROP INDEX exports_failed;
-            DELETE FROM grdb_migrations
-                WHERE identifier IN ('5 failed exports', '6 tags and notes', '7 exports that lack a part');
-            """
-        try self.storage.execute(sql, at: Catalogue.path(in: self.storage.path))
-        let again = try self.storage.open()
-        #expect(again.setAside == nil)
-        #expect(try await again.recording(entry.id) == entry)
-        #expect(try await again.exports(of: entry.id) == [export])
-        #expect(try await again.list(RecordingFilter(text: "alice")).recordings.map(\.id) == [entry.id])
-        #expect(try await again.unexportedRecordings() == Set([entry.id]))
+        #expect(catalogue.setAside == nil)
+        let first = try #require(RecordingID(rawValue: "aaaaaaaaaaaaaaaa"))
+        let second = try #require(RecordingID(rawValue: "bbbbbbbbbbbbbbbb"))
+        #expect(try await catalogue.list(RecordingFilter(text: "alice")).recordings.map(\.id) == [second, first])
+        #expect(try await catalogue.recording(first).tags == (change.isEmpty ? ["weekly"] : []))
+        let exports = try await catalogue.exports(of: first)
+        #expect(
+            exports.map(\.spec) == [
+                ExportSpec(),
+                ExportSpec(.tracks(.init(container: .mp4, switches: [.keepDamaged, .separateTracks, .project]))),
+                ExportSpec(.tracks(.init(container: .webm)), series: true),
+                ExportSpec(
+                    .grid(
+                        .init(
+                            size: PictureSize(width: 640, height: 360),
+                            framesPerSecond: 30,
+                            codec: .vp8,
+                            loudness: -23
+                        )
+                    ),
+                    participant: "Zoë \"z\" -x",
+                    from: .milliseconds(1050),
+                    to: .seconds(90)
+                ),
+                ExportSpec(.audio(.init(format: .wav, loudness: -16.5)), from: .zero), ExportSpec(.browser),
+            ]
+        )
+        #expect(exports.map(\.isOfWhole) == [true, true, true, false, true, true])
+        #expect(exports.map(\.state) == [.done, .queued, .failed, .queued, .running, .done])
+        #expect(exports[0].file == "call.mkv" && exports[0].progress == 1 && exports[2].error == "disk full")
+        let others = try await catalogue.exports(of: second)
+        #expect(others.map(\.spec.layout.name) == [.tracks, .audio, .grid])
+        #expect(others.map(\.isOfWhole) == [!change.isEmpty, true, false])
+        #expect(others[2].spec.to == .seconds(31_536_000))
+        #expect(try await catalogue.pendingExports().count == 3)
+        #expect(try await catalogue.unexportedRecordings() == [second])
+        #expect(try await catalogue.unexportedSeries() == [first])
     }
 
     @Test func replacesWhatIsKnown() async throws {
@@ -113,7 +146,7 @@ import Timeline
         let catalogue = try self.storage.open()
         let entry = self.storage.entry(1, participants: ["alice"])
         try await catalogue.save(entry)
-        let export = ExportEntry(recording: entry.id, layout: "tracks", created: entry.start)
+        let export = ExportEntry(recording: entry.id, created: entry.start)
         try await catalogue.save(export)
         #expect(try await catalogue.remove(entry.id))
         #expect(try await !catalogue.remove(entry.id))

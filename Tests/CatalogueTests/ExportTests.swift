@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Catalogue
+import Model
 import Storage
 import Testing
 
@@ -18,16 +20,17 @@ import Testing
         try await self.catalogue.save(self.recording)
     }
 
-    private func export(_ second: Int = 0, layout: String = "tracks") -> ExportEntry {
-        ExportEntry(recording: self.recording.id, layout: layout, created: CatalogueStorage.time(second))
+    private func export(_ second: Int = 0, _ spec: ExportSpec = ExportSpec()) -> ExportEntry {
+        ExportEntry(recording: self.recording.id, spec: spec, created: CatalogueStorage.time(second))
     }
 
     @Test func goesFromQueuedToDone() async throws {
-        var export = self.export()
-        export.participant = "alice"
-        (export.from, export.to) = (1.5, 20)
+        let grid = ExportSpec.Grid(size: PictureSize(width: 640, height: 360), codec: .vp8, loudness: -23)
+        var export = self.export(
+            0,
+            ExportSpec(.grid(grid), participant: "alice", from: .milliseconds(1050), to: .seconds(20))
+        )
         (export.attempts, export.due) = (2, CatalogueStorage.time(30))
-        export.options = ["size": "640x360"]
         try await self.catalogue.save(export)
         #expect(try await self.catalogue.pendingExports() == [export])
         export.state = .running
@@ -44,8 +47,8 @@ import Testing
         #expect(try await self.catalogue.exports(of: self.recording.id) == [export])
     }
 
-    @Test(arguments: ExportEntry.State.allCases)
-    func forgetsOnlyWhatWaitsWhenItIsAsked(_ state: ExportEntry.State) async throws {
+    @Test(arguments: ExportState.allCases)
+    func forgetsOnlyWhatWaitsWhenItIsAsked(_ state: ExportState) async throws {
         var export = self.export()
         export.state = state
         try await self.catalogue.save(export)
@@ -78,7 +81,7 @@ import Testing
     }
 
     @Test func knowsNoExportsOfUnknownRecordings() async throws {
-        let stranger = ExportEntry(recording: .random(), layout: "tracks", created: CatalogueStorage.time(0))
+        let stranger = ExportEntry(recording: .random(), created: CatalogueStorage.time(0))
         await #expect { try await self.catalogue.save(stranger) } throws: { ($0 as? CatalogueError)?.code == .notFound }
         await #expect { try await self.catalogue.exports(of: .random()) } throws: {
             ($0 as? CatalogueError)?.code == .notFound
@@ -108,13 +111,13 @@ import Testing
     }
 
     /// What becomes of the exports of one layout, and whether the recording then has one to make.
-    static let fates: [([ExportEntry.State], Bool)] = [
+    static let fates: [([ExportState], Bool)] = [
         ([], false), ([.queued], false), ([.running], false), ([.done], false), ([.failed], true),
         ([.failed, .failed], true), ([.failed, .queued], true), ([.failed, .done], false), ([.done, .failed], false),
     ]
 
     @Test(arguments: Self.fates)
-    func tellsWhatWasNeverExported(states: [ExportEntry.State], isUnexported: Bool) async throws {
+    func tellsWhatWasNeverExported(states: [ExportState], isUnexported: Bool) async throws {
         for state in states {
             var export = self.export()
             export.state = state
@@ -123,7 +126,7 @@ import Testing
         let expected: Set<RecordingID> = isUnexported ? [self.recording.id] : []
         #expect(try await self.catalogue.unexportedRecordings() == expected)
         // Another layout is no substitute.
-        var grid = self.export(layout: "grid")
+        var grid = self.export(0, ExportSpec(.init(.grid)))
         grid.state = .done
         try await self.catalogue.save(grid)
         #expect(try await self.catalogue.unexportedRecordings() == expected)
@@ -141,11 +144,12 @@ import Testing
     }
 
     @Test func aPartThatFailedIsNoRecordingThatWasNotExported() async throws {
-        var parts = [self.export(), self.export(), self.export(), self.export(layout: "browser")]
-        parts[0].participant = "alice"
-        parts[1].from = 1
-        parts[2].to = 2
-        for var part in parts {
+        let parts = [
+            ExportSpec(participant: "alice"), ExportSpec(from: .seconds(1)), ExportSpec(to: .seconds(2)),
+            ExportSpec(.browser),
+        ]
+        for spec in parts {
+            var part = self.export(0, spec)
             part.state = .failed
             try await self.catalogue.save(part)
         }
@@ -153,20 +157,19 @@ import Testing
         var whole = self.export()
         whole.state = .failed
         try await self.catalogue.save(whole)
-        var part = self.export()
-        (part.participant, part.state) = ("alice", .done)
+        var part = self.export(0, ExportSpec(participant: "alice"))
+        part.state = .done
         try await self.catalogue.save(part)
         // Asked for while the recording went on.
         var beginning = self.export()
-        (beginning.lacksPart, beginning.state) = (true, .done)
+        (beginning.isOfWhole, beginning.state) = (false, .done)
         try await self.catalogue.save(beginning)
         #expect(try await self.catalogue.export(beginning.id) == beginning)
         #expect(try await self.catalogue.unexportedRecordings() == Set([self.recording.id]))
     }
 
     @Test func anExportOfTheRecordingAloneIsNoneOfItsSeries() async throws {
-        var series = self.export()
-        series.options = ["series": "true", "container": "mkv"]
+        var series = self.export(0, ExportSpec(series: true))
         series.state = .failed
         try await self.catalogue.save(series)
         var alone = self.export()
@@ -174,8 +177,8 @@ import Testing
         try await self.catalogue.save(alone)
         #expect(try await self.catalogue.unexportedSeries() == [self.recording.id])
         #expect(try await self.catalogue.unexportedRecordings().isEmpty)
-        var again = self.export()
-        (again.options, again.state) = (["series": "true"], .done)
+        var again = self.export(0, ExportSpec(.tracks(.init(container: .webm)), series: true))
+        again.state = .done
         try await self.catalogue.save(again)
         #expect(try await self.catalogue.unexportedSeries().isEmpty)
     }

@@ -142,7 +142,7 @@ import Timeline
         manifest.exports[0].isPart = nil
         try manifest.write(folder)
         _ = try await self.catalogue.rebuild(.everything)
-        #expect(try await self.catalogue.exports(of: folder.id).map(\.lacksPart) == [false])
+        #expect(try await self.catalogue.exports(of: folder.id).map(\.isOfWhole) == [true])
         #expect(try await self.catalogue.unexportedRecordings().isEmpty)
     }
 
@@ -153,9 +153,7 @@ import Timeline
         manifest.exports = []
         try manifest.write(folder)
         _ = try await self.catalogue.rebuild()
-        try await self.catalogue.save(
-            ExportEntry(recording: folder.id, layout: "tracks", created: CatalogueStorage.time(9))
-        )
+        try await self.catalogue.save(ExportEntry(recording: folder.id, created: CatalogueStorage.time(9)))
         #expect(try await self.catalogue.recordingsToExport().map(\.id) == [folder.id])
         try await self.catalogue.exportsOrdered(of: folder.id)
         #expect(try await self.catalogue.recordingsToExport().isEmpty)

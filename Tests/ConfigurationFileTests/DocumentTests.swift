@@ -59,7 +59,7 @@ import Yams
         var record = RecordSpec()
         record.preferredCodec = .vp8
         #expect(workshop.spec.record == record)
-        #expect(workshop.export == ExportConfiguration())
+        #expect(workshop.exports == [ExportSpec()])
         #expect(workshop.spec.send == SendSpec(audio: nil))
         #expect(workshop.spec.afterKickSeconds == 300 && workshop.spec.whenFullSeconds == 30)
     }

@@ -122,12 +122,10 @@ import Testing
         record.prerollMilliseconds = 10_000
         record.tags = ["a", "b c"]
         record.notes = "x"
-        var export = ExportConfiguration()
-        export.container = .webm
-        (export.keepsDamaged, export.separatesTracks, export.writesProject) = (true, true, true)
         #expect(standup.spec.priority == 80)
         #expect(standup.spec.record == record)
-        #expect(standup.export == export)
+        let tracks = ExportSpec.Tracks(container: .webm, switches: [.keepDamaged, .separateTracks, .project])
+        #expect(standup.exports == [ExportSpec(.tracks(tracks))])
         var send = SendSpec(video: .camera("/dev/video0"), audio: MediaSource("alsa:hw:1,0"))
         send.keepsOpen = true
         send.preferredCodec = .h264
@@ -148,7 +146,7 @@ import Testing
         #expect(weekly.spec.secret == Secret("s3cret of the week, ü"))
         #expect(standup.spec.secret == nil)
         #expect(weekly.spec.record == RecordSpec())
-        #expect(weekly.export == ExportConfiguration())
+        #expect(weekly.exports == [ExportSpec()])
         #expect(weekly.spec.afterKickSeconds == 300 && weekly.spec.whenFullSeconds == 30)
         #expect(weekly.join.description == "30 8 * * mon Europe/Berlin for 2h")
     }

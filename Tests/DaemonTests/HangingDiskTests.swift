@@ -130,7 +130,7 @@ import Testing
         let reference = RecordingReference(id: folder.id.rawValue, folder: folder.path)
         await store.keeper.started(room: "standup", reference, exports: [])
         #expect(store.figures.activeRecordings == 1)
-        await store.keeper.finished(room: "standup", reference, exports: [ExportSpec(layout: "tracks")])
+        await store.keeper.finished(room: "standup", reference, exports: [ExportSpec()])
         #expect(store.figures.activeRecordings == 0 && store.figures.pendingExports == 1)
     }
 }

@@ -25,18 +25,6 @@ import Testing
         #expect(order == expected)
     }
 
-    @Test func exportsTakeWhatTheirLayoutTakes() {
-        var export = ExportConfiguration()
-        #expect(export.orders == [ExportSpec(layout: "tracks")])
-        export.layouts = [.grid, .tracks]
-        (export.container, export.keepsDamaged, export.writesProject) = (.webm, true, true)
-        export.separatesTracks = true
-        let options = ["container": "webm", "keep-damaged": "true", "separate-tracks": "true", "project": "true"]
-        #expect(
-            export.orders == [ExportSpec(layout: "grid"), ExportSpec(layout: "tracks", options: options)]
-        )
-    }
-
     @Test func everyKeyArrives() throws {
         let order = try Self.order(
             """

@@ -142,12 +142,12 @@ import Testing
 
     @Test func aRemovedRoomSaysWhatIsExportedUntilItsWorkerIsGone() throws {
         var book = try Self.book(["room": "record: { export: [tracks, audio] }", "other": "record: none"])
-        #expect(book.exports(of: "room")?.map(\.layout) == ["tracks", "audio"])
+        #expect(book.exports(of: "room")?.map(\.layout.name) == [.tracks, .audio])
         book.remove("room")
         #expect(book.entries["room"] == nil)
-        #expect(book.exports(of: "room")?.map(\.layout) == ["tracks", "audio"])
+        #expect(book.exports(of: "room")?.map(\.layout.name) == [.tracks, .audio])
         try Self.set(&book, "room", "record: { export: [grid] }")
-        #expect(book.exports(of: "room")?.map(\.layout) == ["grid"])
+        #expect(book.exports(of: "room")?.map(\.layout.name) == [.grid])
         try Self.set(&book, "room", "record: { export: [] }")
         #expect(book.exports(of: "room") == [])
         try Self.set(&book, "room", "record: none")

@@ -334,6 +334,17 @@ class Stage:
         process.exit_code = process.wait(timeout)
         return process
 
+    def start_export(self, folder, secrets=None, **spec):
+        """An export job, as the daemon starts it; `spec` has the keys of a request's body."""
+        job = self.tapedeck("worker", "--export", folder, secrets=secrets)
+        job.tell(json.dumps({"protocolVersion": 1, "spec": {"layout": "tracks", **spec}}))
+        return job
+
+    def run_export(self, folder, secrets=None, **spec):
+        job = self.start_export(folder, secrets, **spec)
+        job.exit_code = job.wait()
+        return job
+
     def serve(self, *flags):
         """The embedded room server; has `port`, speaks Engine.IO 4 to our peers."""
         server = self.tapedeck("serve", "--listen", "127.0.0.1:0", "--json", *flags)

@@ -47,8 +47,7 @@ def assert_a_dead_job_leaves_nothing(stage, folder):
     program.write_text(f"#!/bin/sh\nfor last; do :; done\nhead -c 100000 /dev/zero >\"${{last#file:}}\"\n"
                        f"echo $$ >{told}.part\nmv {told}.part {told}\nexec sleep 600\n")
     program.chmod(0o755)
-    command = ("worker", "--export", folder, "--container", "mp4")
-    job = stage.tapedeck(*command, secrets={"PATH": f"{programs}:{os.environ['PATH']}"})
+    job = stage.start_export(folder, {"PATH": f"{programs}:{os.environ['PATH']}"}, container="mp4")
     job.wait_for("the muxer", told.exists)
     muxer = int(told.read_text())
     assert is_alive(muxer), job.story()
@@ -59,7 +58,7 @@ def assert_a_dead_job_leaves_nothing(stage, folder):
         assert time.time() < deadline, "the muxer outlives its job"
         time.sleep(0.05)
     assert {path.name for path in folder.glob(".*")} == {".call.mp4.partial", ".call.mp4.partial.tracks"}
-    again = stage.run_tapedeck(*command, timeout=LIMIT)
+    again = stage.run_export(folder, container="mp4")
     assert again.exit_code == 0, again.story()
     assert not list(folder.glob(".*")) and media.decoder_messages(folder / "call.mp4") == "", again.story()
 
@@ -80,13 +79,13 @@ def assert_a_browser_plays(path):
 def assert_mp4_needs_ffmpeg(stage, folder, server):
     """One sentence before any work, of whatever makes MP4."""
     before = sorted(folder.rglob("*"))
-    for command in (("export", folder, "--container", "mp4"), ("worker", "--export", folder, "--container", "mp4"),
-                    ("worker", "--export", folder, "--layout", "browser"),
-                    ("record", room_url(server, ROOM), "--output", stage.folder / "no.mp4")):
-        run = stage.run_tapedeck(*command, timeout=LIMIT, secrets={"PATH": str(stage.folder)})
+    nothing = {"PATH": str(stage.folder)}
+    for run in (stage.run_tapedeck("export", folder, "--container", "mp4", secrets=nothing),
+                stage.run_export(folder, nothing, container="mp4"), stage.run_export(folder, nothing, layout="browser"),
+                stage.run_tapedeck("record", room_url(server, ROOM), "--output", stage.folder / "no.mp4", secrets=nothing)):
         assert run.exit_code == 2 and "ffmpeg, which is not installed" in run.story(), run.story()
     assert sorted(folder.rglob("*")) == before
-    doctor = stage.run_tapedeck("doctor", "--json", timeout=LIMIT, secrets={"PATH": str(stage.folder)}).output
+    doctor = stage.run_tapedeck("doctor", "--json", timeout=LIMIT, secrets=nothing).output
     assert "not installed" in doctor and "verify --decode" in doctor, doctor
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exports that are ordered of a running daemon, as its OpenAPI document shows them."""
 
+import contextlib
 import json
 
 import pytest
@@ -69,8 +70,20 @@ def test_an_order_that_the_job_does_not_take_fails_at_once(stage):
     assert failed["state"] == "failed" and failed["attempts"] == 1 and "nobody" in failed["error"], failed
 
 
-def test_a_job_says_why_it_does_not_take_its_arguments(stage):
+@pytest.mark.parametrize(("line", "said"), [
+    ('{"protocolVersion":2,"spec":{"layout":"mosaic"}}', "version 2 of the worker protocol"), ("", "no order of an export"),
+    ('{"protocolVersion":1,"spec":{"layout":"mosaic"}}', "no order of an export"), ("x" * 2_000_000, "no order of an export")])
+def test_a_job_says_why_it_does_not_take_its_order(stage, line, said):
     """With the last line that a daemon reads, as after any other failure."""
-    job = stage.run_tapedeck("worker", "--export", stage.folder, "--from", "-1s")
-    assert job.exit_code == 2, job.story()
-    assert job.facts[-1]["failed"]["retriable"] is False and "--from" in job.facts[-1]["failed"]["message"], job.story()
+    job = stage.tapedeck("worker", "--export", stage.folder)
+    with contextlib.suppress(BrokenPipeError):
+        job.tell(line)
+    assert job.wait() == 2, job.story()
+    failed, = job.facts
+    assert failed["failed"]["retriable"] is False and said in failed["failed"]["message"], job.story()
+
+
+def test_a_job_says_why_it_does_not_take_its_arguments(stage):
+    """A daemon of before gave it the export as flags."""
+    job = stage.run_tapedeck("worker", "--export", stage.folder, "--layout", "grid")
+    assert job.exit_code == 2 and "--layout" in job.facts[-1]["failed"]["message"], job.story()

@@ -100,7 +100,7 @@ def test_a_call_as_a_grid_and_as_sound(stage):
     # A job has limits of its own. One that reaches a limit names it, and leaves nothing.
     files = sorted(path.name for path in recording.iterdir())
     for kind, number, said in ((resource.RLIMIT_CPU, 1, "processor time"), (resource.RLIMIT_AS, 1 << 20, "of memory")):
-        job = stage.tapedeck("worker", "--export", recording, "--layout", "grid")
+        job = stage.start_export(recording, layout="grid")
         job.wait_for("progress", lambda job=job: [fact for fact in job.facts if "progress" in fact])
         process = job.process.pid
         assert resource.prlimit(process, resource.RLIMIT_AS)[1] == 4 << 30

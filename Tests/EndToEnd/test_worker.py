@@ -374,7 +374,7 @@ def test_export_jobs(stage, codec, suffix, media_type):
     # As a job leaves them that is killed while it writes, and while it remuxes.
     for left in (".browser.partial", ".browser.partial.tracks"):
         (pathlib.Path(folder) / left).write_bytes(bytes(20_000))
-    job = stage.run_tapedeck("worker", "--export", folder, "--layout", "browser")
+    job = stage.run_export(folder, layout="browser")
     assert job.exit_code == 0, job.story()
     result = job.facts[-1]["finished"]["_0"]
     assert result["output"] == f"{folder}/browser{suffix}" and result["mediaType"] == media_type
@@ -382,10 +382,10 @@ def test_export_jobs(stage, codec, suffix, media_type):
     assert [(stream["codec_type"], stream["codec_name"]) for stream in media.streams(result["output"])] == [
         ("video", codec), ("audio", "opus")]
     assert_plays(pathlib.Path(result["output"]))
-    part = stage.run_tapedeck("worker", "--export", folder, "--layout", "browser", "--to", "1s")
+    part = stage.run_export(folder, layout="browser", to=1)
     assert part.exit_code == 0, part.story()
     assert part.facts[-1]["finished"]["_0"]["output"] == f"{folder}/browser-to-1s{suffix}"
     assert sorted(path.name for path in pathlib.Path(folder).glob("*browser*")) == [
         f"browser-to-1s{suffix}", f"browser{suffix}"]
-    failed = stage.run_tapedeck("worker", "--export", folder, "--participant", "nobody")
+    failed = stage.run_export(folder, participant="nobody")
     assert failed.exit_code == 2 and "failed" in failed.facts[-1], failed.story()

@@ -4,6 +4,7 @@ import Basics
 import Export
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 import Timeline
@@ -279,7 +280,7 @@ struct BrokenRecording: Sendable, CustomTestStringConvertible {
         BrokenRecording("an export without one participant", .exportDiffers, "call.mkv", withoutManifest: true) {
             _ = try Exporter.run(
                 folder: $0.folder,
-                selection: ExportSelection(participant: "alice"),
+                ExportSpec(participant: "alice"),
                 output: $0.storagePath + "/part.mkv"
             )
             try $0.delete("manifest.json")

@@ -4,6 +4,7 @@ import Basics
 import Export
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 import Timeline
@@ -69,8 +70,8 @@ import Timeline
             let mark = Marker(name: "mark", participant: second == 2 ? "bob" : nil, text: "\(second)")
             try recording.note(.marker(mark), after: Int64(second) * 1_000_000_000 + 500_000_000)
         }
-        let range = ExportSelection(participant: "alice", from: .seconds(1), to: .seconds(4))
-        let report = try Exporter.run(folder: recording.folder, selection: range)
+        let range = ExportSpec(participant: "alice", from: .seconds(1), to: .seconds(4))
+        let report = try Exporter.run(folder: recording.folder, range)
         #expect(report.events.map(\.title) == ["Mark: 1", "Mark: 3"])
         self.expect(try Chapters.read(report.output), [(0, "Start"), (0.5, "Mark: 1"), (2.5, "Mark: 3")])
     }

@@ -4,6 +4,7 @@ import Basics
 import Export
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 import Timeline
@@ -43,7 +44,7 @@ import Timeline
         for (end, wanted) in zip(ends, [1.5, 3, 8]) { #expect(abs(end - wanted) < 0.06, "\(ends)") }
         #expect(ends.count == 3)
 
-        let part = try Exporter.run(folder: recording.folder, selection: ExportSelection(from: .seconds(2)))
+        let part = try Exporter.run(folder: recording.folder, ExportSpec(from: .seconds(2)))
         let rest = try Command.run("ffmpeg", ["-v", "error", "-i", part.output, "-map", "0:s", "-f", "srt", "-"])
         #expect(rest.text.contains("two lines") && !rest.text.contains("hello"))
     }
@@ -56,16 +57,16 @@ import Timeline
                 after: seconds * 1_000_000_000
             )
         }
-        func lines(_ selection: ExportSelection) throws -> (said: [String], seconds: Double) {
-            let output = try Exporter.run(folder: recording.folder, selection: selection).output
+        func lines(_ selection: ExportSpec) throws -> (said: [String], seconds: Double) {
+            let output = try Exporter.run(folder: recording.folder, selection).output
             let text = try Command.run("ffmpeg", ["-v", "error", "-i", output, "-map", "0:s", "-f", "srt", "-"])
             let said = text.text.split(separator: "\n").map(String.init).filter { $0.hasPrefix("Alice: ") }
             return (said, Double(try Probe(output).format.duration ?? "") ?? .nan)
         }
-        let whole = try lines(ExportSelection())
+        let whole = try lines(ExportSpec())
         #expect(whole.said == ["Alice: see you", "Alice: one more thing", "Alice: bye"])
         #expect(abs(whole.seconds - 61) < 0.1, "\(whole.seconds)")
-        let part = try lines(ExportSelection(to: .milliseconds(60_500)))
+        let part = try lines(ExportSpec(to: .milliseconds(60_500)))
         #expect(part.said == ["Alice: see you", "Alice: one more thing"])
         #expect(abs(part.seconds - 60) < 0.1, "\(part.seconds)")
     }
@@ -76,7 +77,7 @@ import Timeline
             .detailsChanged(DetailsChanged(tags: ["weekly", "team"], notes: "as planned")),
             after: 9_000_000_000
         )
-        let report = try Exporter.run(folder: recording.folder, options: ExportOptions(program: "tapedeck 9.9"))
+        let report = try Exporter.run(folder: recording.folder, program: "tapedeck 9.9")
         let probe = try Probe(report.output)
         let file = probe.format.tags ?? [:]
         #expect(file["ROOM"] == "Stand up!")
@@ -98,8 +99,7 @@ import Timeline
     @Test func goesIntoWebMWhereTheCodecsAllow() throws {
         let recording = try Self.recording()
         try recording.note(.chatMessage(ChatMessage(participant: "alice", text: "hi")), after: 1_000_000_000)
-        let options = ExportOptions(container: .webm)
-        let report = try Exporter.run(folder: recording.folder, options: options)
+        let report = try Exporter.run(folder: recording.folder, ExportSpec(.tracks(.init(container: .webm))))
         #expect(report.output == recording.folder.path + "/call.webm")
         #expect(try Probe(report.output).streams.map(\.codec_name) == ["vp8", "opus"])
         #expect(try Command.complaints(about: report.output).isEmpty)
@@ -109,12 +109,12 @@ import Timeline
 
         let media = try EncodedMedia.shared.get()
         let unfit = try SimulatedRecording([.video("bob", .h264, media.h264), .audio("bob", media.opus)])
-        for container in [ExportOptions.Container.webm, .mp4] {
+        for container in [ExportSpec.Container.webm, .mp4] {
             var found: ExportError?
             do {
                 _ = try Exporter.run(
                     folder: container == .webm ? unfit.folder : recording.folder,
-                    options: ExportOptions(container: container)
+                    ExportSpec(.tracks(.init(container: container)))
                 )
             } catch let error as ExportError {
                 found = error
@@ -123,12 +123,5 @@ import Timeline
             let words = container == .webm ? "has H.264 (Bob)" : "has VP8 (Alice)"
             #expect(found?.message.contains(words) == true)
         }
-    }
-
-    @Test func readsTheContainerFromThePath() {
-        #expect(ExportOptions.Container(path: nil) == .matroska)
-        #expect(ExportOptions.Container(path: "a.webm/b") == .matroska)
-        #expect(ExportOptions.Container(path: "a/b.WebM") == .webm)
-        #expect(ExportOptions.Container(path: "b.mp4") == .mp4)
     }
 }

@@ -3,6 +3,7 @@
 import Basics
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 import Timeline
@@ -56,7 +57,7 @@ import Timeline
         // The file of stage 1 has them all, and an export that was asked for them.
         let kept = try Exporter.run(
             folder: recording.folder,
-            options: ExportOptions(keepsDamagedUnits: true),
+            ExportSpec(.tracks(.init(switches: [.keepDamaged]))),
             output: recording.storagePath + "/kept.mkv"
         )
         #expect(kept.tracks[0].units == 119)
@@ -77,14 +78,14 @@ import Timeline
 
     @Test func aRangeCountsItsOwnOnly() throws {
         let recording = try Self.recording(mended: true)
-        let after = try Exporter.run(folder: recording.folder, selection: ExportSelection(from: .seconds(3)))
+        let after = try Exporter.run(folder: recording.folder, ExportSpec(from: .seconds(3)))
         #expect(after.tracks[0].unitsLeftOut == 0)
         #expect(after.tracks[0].units == 30)
         #expect(after.events.isEmpty)
         // Pictures that would begin in the damage begin at the keyframe before it.
         let within = try Exporter.run(
             folder: recording.folder,
-            selection: ExportSelection(from: .milliseconds(1_500))
+            ExportSpec(from: .milliseconds(1_500))
         )
         #expect(within.tracks[0].keyframes > 0)
         #expect(try Command.complaints(about: within.output).isEmpty)

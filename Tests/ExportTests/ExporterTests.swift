@@ -3,6 +3,7 @@
 import Basics
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 import Timeline
@@ -83,10 +84,7 @@ import Timeline
         let merged = try Command.run("mkvmerge", ["-o", recording.storagePath + "/again.mkv", report.output])
         #expect(merged.status == 0, "\(merged.text)")
         // MP4 also has when each is decoded.
-        let mp4 = try TracksExport.run(
-            .recording(recording.folder),
-            options: ExportOptions(container: .mp4, program: "test")
-        )
+        let mp4 = try recording.export(ExportSpec(.tracks(.init(container: .mp4))))
         #expect(try Command.complaints(about: mp4.output).isEmpty)
         let times = try Probe(mp4.output).times(0)
         try #require(times.count == 120)

@@ -4,6 +4,7 @@ import Basics
 import Export
 import Foundation
 import Matroska
+import Model
 import Rendering
 import Storage
 import Testing
@@ -68,7 +69,7 @@ import Timeline
             let finding = try #require(try Self.torn(recording.folder).last)
             #expect(finding.text.contains("\(size) bytes from byte \(clusters[1])"), "\(finding.text)")
             #expect(finding.text.contains(" ms are missing"))
-            let all = try Exporter.run(folder: recording.folder, options: ExportOptions(keepsDamagedUnits: true))
+            let all = try Exporter.run(folder: recording.folder, ExportSpec(.tracks(.init(switches: [.keepDamaged]))))
             #expect(all.tracks[index].units == UInt64(rest.count))
             // The certificate knows such an export for what it is.
             #expect(try Probe(all.output).times(index).count >= rest.count)
@@ -80,14 +81,11 @@ import Timeline
         let recording = try Self.recording([.video("bob", .h264, media.h264), .audio("bob", media.opus)])
         let (clusters, units) = try Self.layout(recording.files[0])
         try Self.zero(recording.files[0], clusters[1]..<(clusters[1] + 600))
-        let mp4 = try TracksExport.run(
-            .recording(recording.folder),
-            options: ExportOptions(container: .mp4, program: "test")
-        )
+        let mp4 = try recording.export(ExportSpec(.tracks(.init(container: .mp4))))
         let behind = units.filter { $0.cluster > 1 }.drop { !$0.isKeyframe }
         #expect(mp4.tracks[0].units == UInt64(units.filter { $0.cluster < 1 }.count + behind.count))
         #expect(try Command.complaints(about: mp4.output).isEmpty)
-        let rendition = try Exporter.run(folder: recording.folder, layout: .browser)
+        let rendition = try Exporter.run(folder: recording.folder, ExportSpec(.browser))
         #expect(rendition.verdict == .damaged && rendition.tracks[0].units == mp4.tracks[0].units)
         // Nothing else is left, and nobody else may read it.
         let mode = try FileManager.default.attributesOfItem(atPath: mp4.output)[.posixPermissions] as? Int
@@ -125,10 +123,7 @@ import Timeline
             try Data(repeating: 7, count: 100_000).write(to: URL(filePath: folder + "/" + name))
         }
         let names = { Set(try FileManager.default.contentsOfDirectory(atPath: folder)) }
-        _ = try TracksExport.run(
-            .recording(recording.folder),
-            options: ExportOptions(container: .mp4, program: "test")
-        )
+        _ = try recording.export(ExportSpec(.tracks(.init(container: .mp4))))
         #expect(try names().isDisjoint(with: left) && names().contains("call.mp4"))
         let lock = try File(folder + "/" + held, .read)
         #expect(try lock.lock())

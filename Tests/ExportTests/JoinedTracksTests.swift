@@ -3,6 +3,7 @@
 import Basics
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 import Timeline
@@ -80,10 +81,7 @@ import Timeline
     @Test(arguments: [MediaCodec.vp9, .h264])
     func mp4HasTheSamePictures(codec: MediaCodec) throws {
         let recording = try Self.changed(codec)
-        let mp4 = try TracksExport.run(
-            .recording(recording.folder),
-            options: ExportOptions(container: .mp4, program: "test")
-        )
+        let mp4 = try recording.export(ExportSpec(.tracks(.init(container: .mp4))))
         #expect(mp4.tracks.map(\.units)[0] == 120 && mp4.tracks.count == 2)
         #expect(try Command.complaints(about: mp4.output).isEmpty)
         let expected = try recording.files.prefix(2).flatMap { try Command.pictures($0) }
@@ -92,7 +90,7 @@ import Timeline
 
     @Test func webMHasTheSamePictures() throws {
         let recording = try Self.changed()
-        let webm = try Exporter.run(folder: recording.folder, options: ExportOptions(container: .webm))
+        let webm = try Exporter.run(folder: recording.folder, ExportSpec(.tracks(.init(container: .webm))))
         #expect(webm.tracks.count == 2)
         let expected = try recording.files.prefix(2).flatMap { try Command.pictures($0) }
         #expect(try Command.pictures(webm.output) == expected)
@@ -100,7 +98,7 @@ import Timeline
 
     @Test func aFlagKeepsThemApart() throws {
         let recording = try Self.changed()
-        let report = try Exporter.run(folder: recording.folder, options: ExportOptions(separatesTracks: true))
+        let report = try Exporter.run(folder: recording.folder, ExportSpec(.tracks(.init(switches: [.separateTracks]))))
         #expect(report.tracks.map(\.units).prefix(2) == [60, 60] && report.tracks.count == 3)
         #expect(report.tracks.allSatisfy { $0.files == nil && $0.sourceTracks == nil && $0.clips == nil })
         #expect(report.tracks.map(\.gapCount) == [0, 0, 0])
@@ -188,8 +186,8 @@ import Timeline
     @Test func aPartHasTheFilesThatAreInIt() throws {
         let recording = try Self.changed()
         func export(_ from: Double?, _ to: Double?) throws -> ExportReport.Track {
-            let selection = ExportSelection(from: from.map { .seconds($0) }, to: to.map { .seconds($0) })
-            let report = try Exporter.run(folder: recording.folder, selection: selection)
+            let selection = ExportSpec(from: from.map { .seconds($0) }, to: to.map { .seconds($0) })
+            let report = try Exporter.run(folder: recording.folder, selection)
             #expect(try Command.complaints(about: report.output).isEmpty)
             return try #require(report.tracks.first)
         }

@@ -3,6 +3,7 @@
 import Basics
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 
@@ -50,10 +51,7 @@ import Testing
 
     private func export(_ recording: SimulatedRecording) throws -> (mkv: ExportReport, mp4: ExportReport) {
         let mkv = try Exporter.run(folder: recording.folder)
-        let mp4 = try TracksExport.run(
-            .recording(recording.folder),
-            options: ExportOptions(container: .mp4, program: "test")
-        )
+        let mp4 = try recording.export(ExportSpec(.tracks(.init(container: .mp4))))
         #expect(try Command.complaints(about: mp4.output).isEmpty)
         #expect(mp4.tracks.map(\.units) == mkv.tracks.map(\.units))
         #expect(mp4.warnings == mkv.warnings + ["an MP4 file has no chapters of the call's events"])

@@ -3,6 +3,7 @@
 import Basics
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 import Timeline
@@ -80,7 +81,7 @@ import Timeline
     @Test(arguments: [("Zoë", ["z"]), ("Zo", ["z"]), ("Ann (2)", ["a2"]), ("a1", ["a1", "a1"]), ("z", ["z"])])
     func anyNameThatIsShownChoosesItsParticipant(name: String, participants: [String]) throws {
         let recording = try Self.call()
-        let report = try Exporter.run(folder: recording.folder, selection: ExportSelection(participant: name))
+        let report = try Exporter.run(folder: recording.folder, ExportSpec(participant: name))
         #expect(report.tracks.map(\.participant) == participants)
     }
 
@@ -88,7 +89,7 @@ import Timeline
     func ofTwoWithOneNameTheIDHasToBeGiven(name: String) throws {
         let recording = try Self.call()
         let error = #expect(throws: ExportError.self) {
-            try Exporter.run(folder: recording.folder, selection: ExportSelection(participant: name))
+            try Exporter.run(folder: recording.folder, ExportSpec(participant: name))
         }
         #expect(error?.code == .noSuchParticipant)
         #expect(

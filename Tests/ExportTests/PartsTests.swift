@@ -4,6 +4,7 @@ import Basics
 import Export
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 import Timeline
@@ -40,7 +41,7 @@ import Timeline
         let second = SimulatedRecording.startNanoseconds + 20_000_000_000
         let recording = try Self.recording(boot: "first", secondStart: second)
         let output = recording.storagePath + "/browser.webm"
-        let report = try Exporter.run(folder: recording.folder, layout: .browser, output: output)
+        let report = try Exporter.run(folder: recording.folder, ExportSpec(.browser), output: output)
         #expect(report.tracks.map(\.codec) == ["vp8", "opus"])
         #expect(report.tracks[0].units == 240)
         #expect(report.tracks[0].gapCount == 1)
@@ -56,8 +57,8 @@ import Timeline
         ])
         let whole = try Exporter.run(folder: recording.folder)
         let output = recording.storagePath + "/part.mkv"
-        let selection = ExportSelection(participant: "alice", from: .seconds(1), to: .seconds(2))
-        let part = try Exporter.run(folder: recording.folder, selection: selection, output: output)
+        let selection = ExportSpec(participant: "alice", from: .seconds(1), to: .seconds(2))
+        let part = try Exporter.run(folder: recording.folder, selection, output: output)
         #expect(part.tracks.map(\.participant) == ["alice", "alice"])
         #expect(part.tracks[1].units < whole.tracks[1].units)
         #expect((49...51).contains(part.tracks[1].units), "a second of 20 ms packets")
@@ -71,13 +72,13 @@ import Timeline
     @Test func aSelectionWithNothingInItIsAnError() throws {
         let media = try EncodedMedia.shared.get()
         let recording = try SimulatedRecording([.audio("alice", media.opus)])
-        let selections: [(ExportSelection, ExportError.Code)] = [
-            (ExportSelection(participant: "nobody"), .noSuchParticipant),
-            (ExportSelection(from: .seconds(3600)), .emptySelection),
+        let selections: [(ExportSpec, ExportError.Code)] = [
+            (ExportSpec(participant: "nobody"), .noSuchParticipant),
+            (ExportSpec(from: .seconds(3600)), .emptySelection),
         ]
         for (selection, code) in selections {
             let error = #expect(throws: ExportError.self) {
-                try Exporter.run(folder: recording.folder, selection: selection)
+                try Exporter.run(folder: recording.folder, selection)
             }
             #expect(error?.code == code)
         }

@@ -4,6 +4,7 @@ import Basics
 import Export
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 import Timeline
@@ -196,7 +197,7 @@ import Timeline
         let recording = try Self.recording()
         #expect(try RecordingRepair.finish(recording.folder).needsExport)
         #expect(try RecordingRepair.finish(recording.folder).needsExport)
-        _ = try Exporter.run(folder: recording.folder, selection: ExportSelection(to: .seconds(1)))
+        _ = try Exporter.run(folder: recording.folder, ExportSpec(to: .seconds(1)))
         #expect(try RecordingRepair.finish(recording.folder).needsExport)
         _ = try Exporter.run(folder: recording.folder)
         #expect(try !RecordingRepair.finish(recording.folder).needsExport)

@@ -81,7 +81,7 @@ import Testing
     /// The delay of Opus is 6.5 ms: an offset of that size shows.
     @Test func mixedAudioHasEachSampleWhenItWasCapturedAndInItsChannel() throws {
         let recording = try SimulatedRecording([.audio("alice", self.audio(), capture: 0)])
-        let channels = try self.samples(recording.render(RenderSettings(layout: .audio, format: .wav)).output)
+        let channels = try self.samples(recording.export(ExportSpec(.audio(.init(format: .wav)))).output)
         try #require(channels.allSatisfy { $0.count > 3 * 48_000 })
         let beeps = self.onsets(channels[0].map(abs), above: 0.3, rate: 48_000)
         self.expect(beeps, Self.times, within: 0.003, "beeps")
@@ -94,18 +94,15 @@ import Testing
         }
     }
 
-    @Test(arguments: [RenderSettings.Codec.h264, .vp8])
-    func flashesAndBeepsOfAGridAreTogether(codec: RenderSettings.Codec) throws {
+    @Test(arguments: [ExportSpec.Grid.Codec.h264, .vp8])
+    func flashesAndBeepsOfAGridAreTogether(codec: ExportSpec.Grid.Codec) throws {
         let recording = try SimulatedRecording([
             .video("alice", .vp8, self.video("black"), capture: 0), .audio("alice", self.audio(), capture: 0),
         ])
-        let settings = try RenderSettings(
-            layout: .grid,
-            size: PictureSize(width: 320, height: 180),
-            framesPerSecond: 30,
-            codec: codec
+        let settings = ExportSpec(
+            .grid(.init(size: PictureSize(width: 320, height: 180), framesPerSecond: 30, codec: codec))
         )
-        let grid = try recording.render(settings).output
+        let grid = try recording.export(settings).output
         let flashes = self.onsets(try self.brightness(grid, framesPerSecond: 30), above: 120, rate: 30)
         self.expect(flashes, Self.times, within: 0.034, "flashes")
         let beeps = self.onsets(try self.samples(grid)[0].map(abs), above: 0.3, rate: 48_000)
@@ -148,15 +145,11 @@ import Testing
         let recording = try SimulatedRecording(
             zip(["alice", "bob", "carol"], colours).map { .video($0, .vp8, try self.video($1)) }
         )
-        let settings = try RenderSettings(
-            layout: .grid,
-            size: PictureSize(width: 640, height: 360),
-            framesPerSecond: 10
-        )
+        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 640, height: 360), framesPerSecond: 10)))
         let raw = try Command.run(
             "ffmpeg",
             [
-                "-nostdin", "-v", "error", "-ss", "2", "-i", try recording.render(settings).output, "-frames:v", "1",
+                "-nostdin", "-v", "error", "-ss", "2", "-i", try recording.export(settings).output, "-frames:v", "1",
                 "-f", "rawvideo", "-pix_fmt", "rgb24", "-",
             ]
         )

@@ -44,14 +44,12 @@ private func probe(_ path: String) throws -> [ProbedStream] {
     func rendersAGridOfConstantSizeAndRate(_ wanted: (file: String, video: String, audio: String)) throws {
         let recording = try self.twoPeople()
         let output = recording.storagePath + "/" + wanted.file
-        let settings = try RenderSettings(
-            layout: .grid,
-            size: PictureSize(width: 640, height: 360),
-            framesPerSecond: 20,
-            output: output
+        let container = ExportSpec.Container(path: output)
+        let settings = ExportSpec(
+            .grid(.init(size: PictureSize(width: 640, height: 360), framesPerSecond: 20, container: container))
         )
         var fractions: [Double] = []
-        let report = try recording.render(settings, output: output) {
+        let report = try recording.export(settings, output: output) {
             fractions.append($0.fraction)
         }
         // From the first packet at 0.1 s to the last picture at 5 s, and what the last is shown for.
@@ -110,12 +108,8 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         var plan = SimulatedRecording.TrackPlan.video("alice", .vp8, media.vp8)
         plan.turns = [0: .upright, 40: rotation]
         let recording = try SimulatedRecording([plan])
-        let settings = try RenderSettings(
-            layout: .grid,
-            size: PictureSize(width: 640, height: 360),
-            framesPerSecond: 20
-        )
-        let grid = try recording.render(settings).output
+        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 640, height: 360), framesPerSecond: 20)))
+        let grid = try recording.export(settings).output
         for (second, expected) in [(1, VideoRotation.upright), (3, rotation)] {
             let input = ["-ss", "\(second)", "-i", grid]
             let found = try self.turn(input, upright: "crop=480:360:80:0,", sideways: "crop=270:360:185:0,")
@@ -147,12 +141,8 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             .audio("alice", Array(media.opus.prefix(100))),
             .video("bob", .vp8, media.vp8),
         ])
-        let settings = try RenderSettings(
-            layout: .grid,
-            size: PictureSize(width: 640, height: 360),
-            framesPerSecond: 20
-        )
-        let report = try recording.render(settings)
+        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 640, height: 360), framesPerSecond: 20)))
+        let report = try recording.export(settings)
         // Two tiles of 314 side by side; the frame is drawn along their inner edge.
         for (milliseconds, expected) in [(1_000, [true, false]), (3_600, [false, false])] {
             let raw = try Command.run(
@@ -180,12 +170,8 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         var slides = SimulatedRecording.TrackPlan.video("alice", .vp8, Array(media.vp8.prefix(91)))
         slides.missing = 1..<90
         let recording = try SimulatedRecording([slides, .audio("alice", media.opus)])
-        let settings = try RenderSettings(
-            layout: .grid,
-            size: PictureSize(width: 320, height: 240),
-            framesPerSecond: 10
-        )
-        let report = try recording.render(settings)
+        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 320, height: 240), framesPerSecond: 10)))
+        let report = try recording.export(settings)
         let raw = try Command.run(
             "ffmpeg",
             ["-nostdin", "-v", "error", "-i", report.output, "-f", "rawvideo", "-pix_fmt", "gray", "-"]
@@ -203,9 +189,9 @@ private func probe(_ path: String) throws -> [ProbedStream] {
 
     @Test func soundHasTheLengthOfTheCallToTheSample() throws {
         let recording = try self.twoPeople()
-        for format in RenderSettings.SoundFormat.allCases {
-            let settings = try RenderSettings(layout: .audio, format: format)
-            let report = try recording.render(settings)
+        for format in ExportSpec.Audio.Format.allCases {
+            let settings = ExportSpec(.audio(.init(format: format)))
+            let report = try recording.export(settings)
             #expect(report.output == recording.folder.path + "/call-audio.\(format.rawValue)")
             let raw = try Command.run(
                 "ffmpeg",
@@ -218,11 +204,14 @@ private func probe(_ path: String) throws -> [ProbedStream] {
 
     @Test func aRangeHasTheLengthThatWasAskedFor() throws {
         let recording = try self.twoPeople()
-        let settings = try RenderSettings(layout: .grid, size: PictureSize(width: 320, height: 180))
-        let report = try recording.render(
-            settings,
-            // Between two keyframes, and between two pictures.
-            ExportSelection(participant: "Alice", from: .milliseconds(1513), to: .milliseconds(2713))
+        // Between two keyframes, and between two pictures.
+        let report = try recording.export(
+            ExportSpec(
+                .grid(.init(size: PictureSize(width: 320, height: 180))),
+                participant: "Alice",
+                from: .milliseconds(1513),
+                to: .milliseconds(2713)
+            )
         )
         #expect(report.durationNanoseconds == 1_200_000_000 && report.tracks[0].units == 30)
         #expect(report.output.hasSuffix("/call-grid-Alice-from-1.513s-to-2.713s.mp4"))
@@ -256,8 +245,8 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             .video("trudy", .vp8, noise),
             .audio("alice", media.opus),
         ])
-        let settings = try RenderSettings(layout: .grid, size: PictureSize(width: 320, height: 180), codec: .vp8)
-        let report = try recording.render(settings)
+        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 320, height: 180), codec: .vp8)))
+        let report = try recording.export(settings)
         #expect(try probe(report.output).count == 2)
         #expect(report.tracks[0].units > 90)
         #expect(report.warnings.contains { $0.contains("Mallory") || $0.contains("Trudy") })
@@ -267,11 +256,11 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         struct Interrupted: Error {}
         let recording = try self.twoPeople()
         for settings in [
-            try RenderSettings(layout: .grid, size: PictureSize(width: 320, height: 180)),
-            try RenderSettings(layout: .audio, format: .wav),
+            ExportSpec(.grid(.init(size: PictureSize(width: 320, height: 180)))),
+            ExportSpec(.audio(.init(format: .wav))),
         ] {
             #expect(throws: Interrupted.self) {
-                try recording.render(settings) { _ in throw Interrupted() }
+                try recording.export(settings) { _ in throw Interrupted() }
             }
         }
         let left = try FileManager.default.contentsOfDirectory(atPath: recording.folder.path)
@@ -280,14 +269,15 @@ private func probe(_ path: String) throws -> [ProbedStream] {
 
     @Test func whatIsNotThereCannotBeRendered() throws {
         let recording = try self.twoPeople()
-        let settings = try RenderSettings(layout: .grid)
-        for selection in [
-            ExportSelection(participant: "nobody"), ExportSelection(from: .seconds(100)),
-            ExportSelection(from: .seconds(1), to: .seconds(1)),
-        ] {
-            #expect(throws: ExportError.self) {
-                try recording.render(settings, selection)
-            }
+        let grid = ExportSpec.Layout(.grid)
+        let specs: [(ExportSpec, ExportError.Code)] = [
+            (ExportSpec(grid, participant: "nobody"), .noSuchParticipant),
+            (ExportSpec(grid, from: .seconds(100)), .emptySelection),
+            (ExportSpec(grid, from: .seconds(1), to: .seconds(1)), .invalidSpec),
+        ]
+        for (spec, code) in specs {
+            let error = #expect(throws: ExportError.self) { try recording.export(spec) }
+            #expect(error?.code == code)
         }
     }
 }

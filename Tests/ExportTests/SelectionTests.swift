@@ -4,6 +4,7 @@ import Basics
 import Export
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 import Timeline
@@ -22,14 +23,14 @@ import Timeline
         ]
     }
 
-    private func export(_ recording: SimulatedRecording, _ selection: ExportSelection) throws -> ExportReport {
-        try Exporter.run(folder: recording.folder, selection: selection)
+    private func export(_ recording: SimulatedRecording, _ selection: ExportSpec) throws -> ExportReport {
+        try Exporter.run(folder: recording.folder, selection)
     }
 
     @Test(arguments: [("alice", 2), ("Alice", 2), ("ali", 2), ("A", 2), ("bob", 2), ("Bob", 2), ("bobb", 1)])
     func takesOneParticipant(name: String, tracks: Int) throws {
         let recording = try SimulatedRecording(try Self.call())
-        let report = try self.export(recording, ExportSelection(participant: name))
+        let report = try self.export(recording, ExportSpec(participant: name))
         #expect(report.tracks.count == tracks)
         #expect(Set(report.tracks.map(\.participant)).count == 1)
         #expect(report.tracks.map(\.startNanoseconds).min() == 0)
@@ -46,7 +47,7 @@ import Timeline
     func tellsWhoMayBeMeant(name: String, people: [String]) throws {
         let recording = try SimulatedRecording(try Self.call())
         #expect {
-            try self.export(recording, ExportSelection(participant: name))
+            try self.export(recording, ExportSpec(participant: name))
         } throws: { error in
             guard let error = error as? ExportError else { return false }
             return error.code == .noSuchParticipant && error.blame == .request
@@ -58,7 +59,7 @@ import Timeline
 
     @Test func takesARange() throws {
         let recording = try SimulatedRecording(try Self.call())
-        let report = try self.export(recording, ExportSelection(from: .milliseconds(2500), to: .milliseconds(3500)))
+        let report = try self.export(recording, ExportSpec(from: .milliseconds(2500), to: .milliseconds(3500)))
         #expect(report.tracks.map(\.participant) == ["alice", "alice", "bob", "bob", "bobby"])
         #expect(try Command.complaints(about: report.output).isEmpty)
         let probe = try Probe(report.output)
@@ -80,10 +81,10 @@ import Timeline
     }
 
     @Test(arguments: [
-        ExportSelection(from: .seconds(60)), ExportSelection(participant: "bob", to: .milliseconds(500)),
-        ExportSelection(from: .seconds(Int64.max)), ExportSelection(from: .seconds(3), to: .seconds(1)),
+        ExportSpec(from: .seconds(60)), ExportSpec(participant: "bob", to: .milliseconds(500)),
+        ExportSpec(from: .seconds(Int64.max)), ExportSpec(from: .seconds(3), to: .seconds(1)),
     ])
-    func refusesWhatHoldsNothing(selection: ExportSelection) throws {
+    func refusesWhatHoldsNothing(selection: ExportSpec) throws {
         let recording = try SimulatedRecording([.audio("alice", Array(try EncodedMedia.shared.get().opus.prefix(50)))])
         var named = selection
         if named.participant != nil { named.participant = "alice" }
@@ -95,39 +96,11 @@ import Timeline
         }
     }
 
-    @Test(arguments: [
-        (ExportSelection(from: .zero), ""), (ExportSelection(participant: "Alice"), "-Alice"),
-        (ExportSelection(from: .milliseconds(2500), to: .seconds(90)), "-from-2.5s-to-90s"),
-        (ExportSelection(from: .milliseconds(1050), to: nil), "-from-1.05s"),
-        (ExportSelection(participant: "alice", to: .milliseconds(7)), "-alice-to-0.007s"),
-    ])
-    func partsHaveNamesOfTheirOwn(selection: ExportSelection, suffix: String) {
-        #expect(selection.nameSuffix == suffix)
-    }
-
-    /// The dashboard plays `browser.webm` or `browser.mp4` as the whole.
-    @Test func renditionsOfPartsLeaveTheWholeAlone() throws {
-        let recording = try SimulatedRecording([.audio("alice", Array(try EncodedMedia.shared.get().opus.prefix(50)))])
-        let subject = ExportSubject.recording(recording.folder)
-        let folder = recording.folder.path
-        #expect(subject.renditionPath(ExportSelection(from: .zero)) == folder + "/browser")
-        #expect(subject.renditionPath(ExportSelection(participant: "alice")) == folder + "/browser-alice")
-        let part = ExportSelection(from: .seconds(2), to: .seconds(9))
-        #expect(subject.renditionPath(part) == folder + "/browser-from-2s-to-9s")
-    }
-
-    @Test func partsOfNamesThatLookAlikeStayApart() {
-        let names = ["Al/ice", "al ice", "al-ice", "..", "客厅", "厨房", String(repeating: "a", count: 80) + "b", ""]
-        let suffixes = names.map { ExportSelection(participant: $0).nameSuffix }
-        #expect(Set(suffixes).count == names.count)
-        #expect(suffixes.allSatisfy { !$0.contains("/") && !$0.contains(" ") && $0.utf8.count <= 65 })
-    }
-
     @Test func leavesTheWholeExportAlone() throws {
         let recording = try SimulatedRecording(try Self.call())
         let whole = try Exporter.run(folder: recording.folder)
         let before = try #require(try Manifest.read(recording.folder))
-        let part = try self.export(recording, ExportSelection(participant: "alice", to: .seconds(1)))
+        let part = try self.export(recording, ExportSpec(participant: "alice", to: .seconds(1)))
         #expect(part.output != whole.output)
         let after = try #require(try Manifest.read(recording.folder))
         #expect(after.tracks == before.tracks)
@@ -138,6 +111,6 @@ import Timeline
     @Test func everythingIsTheSameAsNoSelection() throws {
         let recording = try SimulatedRecording(try Self.call())
         let whole = try Exporter.run(folder: recording.folder)
-        #expect(try self.export(recording, ExportSelection()) == whole)
+        #expect(try self.export(recording, ExportSpec()) == whole)
     }
 }

@@ -4,6 +4,7 @@ internal import Basics
 import Export
 import Foundation
 import Matroska
+import Model
 import Storage
 import Testing
 import Timeline
@@ -55,10 +56,12 @@ import Timeline
         return recordings
     }
 
-    private func export(_ recordings: [SimulatedRecording], from index: Int = 0, _ selection: ExportSelection = .init())
+    private func export(_ recordings: [SimulatedRecording], from index: Int = 0, _ spec: ExportSpec = .init())
         throws -> ExportReport
     {
-        try Exporter.run(try ExportSubject.series(of: recordings[index].folder), selection: selection)
+        var spec = spec
+        spec.series = true
+        return try Exporter.run(folder: recordings[index].folder, spec)
     }
 
     @Test(arguments: [0, 1])
@@ -160,7 +163,7 @@ import Timeline
         #expect(report.tracks.map(\.units)[0] == 120)
         #expect(report.tracks.map(\.unitsLeftOut)[0] == 0)
         // A range in the last of them begins with the keyframe in the first.
-        let late = try self.export(recordings, ExportSelection(from: .milliseconds(2_900)))
+        let late = try self.export(recordings, ExportSpec(from: .milliseconds(2_900)))
         #expect(late.tracks[0].units == 60)
         #expect(late.tracks[0].keyframes == 2)
         #expect(late.warnings.contains { $0.contains("before the range, at a keyframe") })
@@ -186,8 +189,8 @@ import Timeline
         #expect(report.tracks.map(\.unitsLeftOut)[0] == 10)
         #expect(try Command.complaints(about: report.output).isEmpty)
         let all = try Exporter.run(
-            try ExportSubject.series(of: recordings[0].folder),
-            options: ExportOptions(keepsDamagedUnits: true)
+            folder: recordings[0].folder,
+            ExportSpec(.tracks(.init(switches: [.keepDamaged])), series: true)
         )
         #expect(all.tracks[0].units == 65 + 40)
     }
@@ -206,8 +209,8 @@ import Timeline
         #expect(try Command.complaints(about: report.output).isEmpty)
         #expect(report.events.contains { $0.title == "Segment 3" })
         let separate = try Exporter.run(
-            try ExportSubject.series(of: recordings[0].folder),
-            options: ExportOptions(separatesTracks: true)
+            folder: recordings[0].folder,
+            ExportSpec(.tracks(.init(switches: [.separateTracks])), series: true)
         )
         #expect(separate.tracks.map(\.sourceTrack) == [1, 3, 2, 4], "without a segment between no stream goes on")
     }
@@ -223,13 +226,13 @@ import Timeline
 
     @Test func aRangeMaySpanACut() throws {
         let recordings = try Self.series(cuts: [(60, 110)])
-        let report = try self.export(recordings, ExportSelection(from: .milliseconds(1_500), to: .milliseconds(3_100)))
+        let report = try self.export(recordings, ExportSpec(from: .milliseconds(1_500), to: .milliseconds(3_100)))
         #expect(report.output.hasSuffix("/call-series-from-1.5s-to-3.1s.mkv"))
         // Pictures begin with the keyframe at 1.1 s and end at 3.1 s of the call, sound is cut at both.
         #expect(report.tracks.map(\.units) == [60, 80])
         #expect(report.tracks[0].keyframes == 2)
         #expect(report.tracks.map(\.gapCount) == [0, 0])
-        let late = try self.export(recordings, ExportSelection(from: .milliseconds(2_900)))
+        let late = try self.export(recordings, ExportSpec(from: .milliseconds(2_900)))
         #expect(late.tracks[0].units == 60, "the second segment begins with the keyframe before")
     }
 
@@ -277,7 +280,7 @@ import Timeline
             recordings.append(try SimulatedRecording(plans, boot: "boot", id: Self.ids[segment - 1], segment: place))
         }
         var descriptors: [Int] = []
-        let report = try Exporter.run(try ExportSubject.series(of: recordings[0].folder)) { _ in
+        let report = try Exporter.run(folder: recordings[0].folder, ExportSpec(series: true)) { _ in
             descriptors.append(Self.openFiles(in: recordings[0].storagePath))
         }
         #expect(report.tracks.map(\.units) == Array(repeating: 30, count: 2 * guests))
@@ -288,7 +291,7 @@ import Timeline
         #expect(probe.streams.count == 2 * guests)
         #expect(Dictionary(grouping: probe.packets, by: \.stream_index).values.allSatisfy { $0.count == 30 })
         #expect(try FileExamination.certificate(file: report.output).verdict == .complete)
-        let part = try self.export(recordings, ExportSelection(from: .milliseconds(30_100), to: .milliseconds(39_900)))
+        let part = try self.export(recordings, ExportSpec(from: .milliseconds(30_100), to: .milliseconds(39_900)))
         #expect(part.tracks.map(\.participant) == (20...26).map { "guest-1-\($0)" })
         #expect(try Command.complaints(about: part.output).isEmpty)
     }
@@ -305,13 +308,13 @@ import Timeline
     @Test func whatIsNoSeriesIsRefused() throws {
         let media = try EncodedMedia.shared.get()
         let recording = try SimulatedRecording([.audio("alice", media.opus)])
-        let error = #expect(throws: ExportError.self) { try ExportSubject.series(of: recording.folder) }
+        let error = #expect(throws: ExportError.self) {
+            try Exporter.run(folder: recording.folder, ExportSpec(series: true))
+        }
         #expect(error?.code == .noSeries)
         let series = try Self.series(cuts: [(60, 110)])
-        let other = #expect(throws: ExportError.self) {
-            try Exporter.run(try ExportSubject.series(of: series[0].folder), layout: .browser)
-        }
-        #expect(other?.code == .noSeries)
+        let other = #expect(throws: ExportError.self) { try series[0].export(ExportSpec(.browser, series: true)) }
+        #expect(other?.code == .invalidSpec)
     }
 
     @Test func aCopyOfASegmentIsLeftOut() throws {

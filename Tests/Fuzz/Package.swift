@@ -20,6 +20,8 @@ let package = Package(
         .target(name: "Basics", swiftSettings: settings),
         .target(name: "DataChannels", swiftSettings: settings),
         .target(name: "Matroska", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "PipelineCatalogue", dependencies: ["Basics"], swiftSettings: settings),
+        .target(name: "Model", dependencies: ["Basics", "PipelineCatalogue"], swiftSettings: settings),
         .target(name: "SDP", dependencies: ["Basics"], swiftSettings: settings),
         .target(name: "Timeline", dependencies: ["Basics"], swiftSettings: settings),
         // In the place of swift-crypto.
@@ -36,7 +38,7 @@ let package = Package(
         ),
         .target(
             name: "Export",
-            dependencies: ["Basics", "Matroska", "Storage", "Timeline"],
+            dependencies: ["Basics", "Matroska", "Model", "Storage", "Timeline"],
             swiftSettings: settings
         ),
         .target(name: "Signalling", dependencies: ["Basics"], swiftSettings: settings),

@@ -3,6 +3,7 @@
 import Basics
 import Export
 import GStreamer
+import Model
 import Testing
 
 @testable import Rendering
@@ -12,9 +13,9 @@ import Testing
         arguments: [
             ([.vp8, .opus], nil), ([.vp9], nil), ([.opus], nil), ([.h264, .opus], .mp4), ([.h264, .pcmu], .mp4),
             ([.vp8, .pcma], .webm), ([.pcmu], .webm),
-        ] as [([MediaCodec], ExportOptions.Container?)]
+        ] as [([MediaCodec], ExportSpec.Container?)]
     )
-    func aBrowserPlaysIt(codecs: [MediaCodec], container: ExportOptions.Container?) {
+    func aBrowserPlaysIt(codecs: [MediaCodec], container: ExportSpec.Container?) {
         #expect(FFmpegMux.rendition(codecs) == container)
     }
 

@@ -43,6 +43,10 @@ struct KeyTable: Sendable {
     let entries: [Entry]
 
     init(_ entries: Entry...) {
+        self.init(entries)
+    }
+
+    init(_ entries: [Entry]) {
         self.entries = entries
     }
 

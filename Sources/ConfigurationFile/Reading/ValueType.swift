@@ -160,10 +160,13 @@ extension ValueType where Value == Secret {
 
 extension ValueType where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
     /// One of the words of an enumeration.
-    static var choice: ValueType {
-        let words = Value.allCases.map(\.rawValue)
+    static var choice: ValueType { .choice(of: Array(Value.allCases)) }
+
+    /// One of some words of an enumeration.
+    static func choice(of values: [Value]) -> ValueType {
+        let words = values.map(\.rawValue)
         return ValueType(accepted: words.joined(separator: ", ")) { scalar throws(WrongValue) in
-            guard let value = Value(rawValue: scalar.text) else {
+            guard let value = values.first(where: { $0.rawValue == scalar.text }) else {
                 let isShown = !scalar.isSubstituted
                 throw WrongValue(
                     suggestion: isShown ? Spelling.suggestion(for: scalar.text, among: words) : nil

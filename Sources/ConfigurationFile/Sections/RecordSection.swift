@@ -3,43 +3,6 @@
 internal import Basics
 internal import Model
 
-/// What becomes of a room's recordings when they are finished: the keys of `record` that no worker is told.
-public struct ExportConfiguration: Sendable, Hashable {
-    /// What an export holds.
-    public enum Layout: String, Sendable, Hashable, CaseIterable {
-        /// Every track, on one clock.
-        case tracks
-        /// Everybody in one picture.
-        case grid
-        /// The sound of everybody.
-        case audio
-    }
-
-    /// The kind of file of the layout `tracks`.
-    public enum Container: String, Sendable, Hashable, CaseIterable {
-        /// Takes everything.
-        case mkv
-        /// VP8, VP9 and Opus.
-        case webm
-        /// H.264, VP9 and Opus.
-        case mp4
-    }
-
-    /// What is exported, in this order; without doubles.
-    public var layouts: [Layout] = [.tracks]
-    /// The kind of file of the layout `tracks`; with codecs that it does not take, the export fails.
-    public var container = Container.mkv
-    /// Whether the layout `tracks` keeps pictures that cannot be decoded.
-    public var keepsDamaged = false
-    /// Whether the layout `tracks` gives each stream its own track.
-    public var separatesTracks = false
-    /// Whether the layout `tracks` comes with a project of OpenTimelineIO.
-    public var writesProject = false
-
-    /// Every track in one MKV.
-    public init() {}
-}
-
 /// The keys of a room's `record`.
 enum RecordKeys {
     static let video = Key("video", .boolean)
@@ -52,28 +15,28 @@ enum RecordKeys {
     static let preroll = Key("preroll", .milliseconds(RecordSpec.prerollRange, example: "10s"))
     static let tags = Key("tags", ValueType<String>.line(maximum: 64))
     static let notes = Key("notes", ValueType<String>.line(maximum: 1024))
-    static let export = Key("export", ValueType<ExportConfiguration.Layout>.choice)
-    static let container = Key("container", ValueType<ExportConfiguration.Container>.choice)
-    static let keepDamaged = Key("keep_damaged", .boolean)
-    static let separateTracks = Key("separate_tracks", .boolean)
-    static let project = Key("project", .boolean)
+    static let layouts: [ExportSpec.Layout.Name] = [.tracks, .grid, .audio]
+    static let export = Key("export", .choice(of: Self.layouts))
+    static let container = Key("container", ValueType<ExportSpec.Container>.choice)
+    static let switches = ExportSpec.Tracks.Switch.allCases.map {
+        ($0, Key($0.rawValue.words(separator: "_"), .boolean))
+    }
 
     static let table = KeyTable(
-        video.entry,
-        audio.entry,
-        chat.entry,
-        automatic.entry,
-        emptyAfter.entry,
-        preferredCodec.entry,
-        segment.entry,
-        preroll.entry,
-        tags.entry,
-        notes.entry,
-        export.entry,
-        container.entry,
-        keepDamaged.entry,
-        separateTracks.entry,
-        project.entry
+        [
+            video.entry,
+            audio.entry,
+            chat.entry,
+            automatic.entry,
+            emptyAfter.entry,
+            preferredCodec.entry,
+            segment.entry,
+            preroll.entry,
+            tags.entry,
+            notes.entry,
+            export.entry,
+            container.entry,
+        ] + switches.map(\.1.entry)
     )
 }
 
@@ -101,9 +64,9 @@ extension ValueType where Value == Segment {
 
 extension RoomConfiguration {
     /// Reads `record` of a room: nothing is recorded for `none`, and everything if there is none.
-    static func readRecord(_ room: MappingReader) -> (record: RecordSpec?, export: ExportConfiguration) {
-        guard let node = room.node("record") else { return (RecordSpec(), ExportConfiguration()) }
-        if node.isWord("none") { return (nil, ExportConfiguration()) }
+    static func readRecord(_ room: MappingReader) -> (record: RecordSpec?, exports: [ExportSpec]) {
+        guard let node = room.node("record") else { return (RecordSpec(), [ExportSpec()]) }
+        if node.isWord("none") { return (nil, [ExportSpec()]) }
         let accepted = "none, or a mapping with \(RecordKeys.table.names.joined(separator: ", "))"
         let reader = MappingReader(
             node,
@@ -112,7 +75,7 @@ extension RoomConfiguration {
             problems: room.problems,
             accepted: accepted
         )
-        return (reader.map { RecordSpec($0) }, reader.map { ExportConfiguration($0) } ?? ExportConfiguration())
+        return (reader.map { RecordSpec($0) }, reader.map { [ExportSpec]($0) } ?? [ExportSpec()])
     }
 }
 
@@ -140,25 +103,19 @@ extension RecordSpec {
     }
 }
 
-extension ExportConfiguration {
+extension [ExportSpec] {
     fileprivate init(_ reader: MappingReader) {
-        self.init()
-        self.layouts = reader.values(RecordKeys.export, count: 0...Layout.allCases.count) ?? self.layouts
-        self.container = reader.value(RecordKeys.container) ?? self.container
-        self.keepsDamaged = reader.value(RecordKeys.keepDamaged) ?? self.keepsDamaged
-        self.separatesTracks = reader.value(RecordKeys.separateTracks) ?? self.separatesTracks
-        self.writesProject = reader.value(RecordKeys.project) ?? self.writesProject
-        if Set(self.layouts).count < self.layouts.count {
-            reader.add(RecordKeys.export.name, "a layout stands there twice")
-        }
+        let layouts = reader.values(RecordKeys.export, count: 0...RecordKeys.layouts.count) ?? [.tracks]
+        var tracks = ExportSpec.Tracks()
+        tracks.container = reader.value(RecordKeys.container) ?? tracks.container
+        let switches = RecordKeys.switches.filter { reader.value($0.1) ?? false }
+        tracks.switches = Set(switches.map(\.0))
+        self = layouts.map { $0 == .tracks ? ExportSpec(.tracks(tracks)) : ExportSpec(.init($0)) }
+        if Set(layouts).count < layouts.count { reader.add(RecordKeys.export.name, "a layout stands there twice") }
         // What is not exported at all may keep the rest of its settings.
-        guard !self.layouts.isEmpty, !self.layouts.contains(.tracks) else { return }
-        let settings = [
-            (RecordKeys.container.name, reader.has(RecordKeys.container.name)),
-            (RecordKeys.keepDamaged.name, self.keepsDamaged),
-            (RecordKeys.separateTracks.name, self.separatesTracks), (RecordKeys.project.name, self.writesProject),
-        ]
-        for case (let name, true) in settings {
+        guard !layouts.isEmpty, !layouts.contains(.tracks) else { return }
+        let container = reader.has(RecordKeys.container.name) ? [RecordKeys.container.name] : []
+        for name in container + switches.map(\.1.name) {
             reader.add(name, "is of the layout tracks, which is not exported", accepted: "tracks in export")
         }
     }

@@ -15,7 +15,9 @@ public struct RoomConfiguration: Sendable, Hashable {
     /// Whether we leave when the last other participant has left; an `always` room is then joined again only on demand.
     public var untilEmpty: Bool
     /// What is exported of recordings; of no meaning where nothing is recorded.
-    public var export = ExportConfiguration()
+    public var exports = [ExportSpec()]
+    /// The exports of each recording, in this order; `nil` where nothing is recorded.
+    public var exportOrders: [ExportSpec]? { self.spec.record == nil ? nil : self.exports }
     /// The room as it was written, `${…}` unreplaced: what a merge patch applies to.
     public var definition: JSONValue
 
@@ -44,7 +46,7 @@ public struct RoomConfiguration: Sendable, Hashable {
         var parts = self.spec.changes(from: old.spec)
         if self.join != old.join { parts.insert(.join) }
         if self.untilEmpty != old.untilEmpty { parts.insert(.untilEmpty) }
-        if self.export != old.export { parts.insert(.record) }
+        if self.exports != old.exports { parts.insert(.record) }
         return parts
     }
 }
@@ -125,7 +127,7 @@ extension RoomConfiguration {
         let join = JoinRule(reader)
         let untilEmpty = reader.value(RoomKeys.untilEmpty)
         let priority = reader.value(RoomKeys.priority)
-        let (record, export) = Self.readRecord(reader)
+        let (record, exports) = Self.readRecord(reader)
         let send = SendSpec.read(reader)
         let rejoin = reader.mapping("rejoin", RoomKeys.Rejoin.table)
         let afterKick = rejoin?.value(RoomKeys.Rejoin.afterKick)
@@ -144,7 +146,7 @@ extension RoomConfiguration {
         self.spec.whenFullSeconds = whenFull ?? self.spec.whenFullSeconds
         self.join = join ?? self.join
         self.untilEmpty = untilEmpty ?? self.untilEmpty
-        self.export = export
+        self.exports = exports
     }
 
     /// Adds what a room's protocol cannot do, or cannot do without.

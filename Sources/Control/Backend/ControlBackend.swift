@@ -32,7 +32,7 @@ public protocol ControlBackend: Sendable {
     /// Deletes a recording with its files; throws `conflict` while it goes on.
     func deleteRecording(_ id: String) async throws(ControlError)
     /// Queues an export.
-    func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource
+    func export(_ recording: String, _ spec: ExportSpec) async throws(ControlError) -> ExportResource
     /// Every export of a recording since the daemon started, and those that its manifest knows.
     func exports(_ recording: String) async throws(ControlError) -> [ExportResource]
     /// Takes an export that waits out of the queue; throws `notFound`, and `conflict` if it runs or is over.

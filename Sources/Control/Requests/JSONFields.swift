@@ -33,10 +33,11 @@ struct JSONFields {
         return self.text(name, length)
     }
 
-    /// Takes one of some texts.
-    mutating func choice(_ name: String, _ choices: [String]) -> String? {
-        let words = choices.map { "\"\($0)\"" }.joined(separator: " or ")
-        return self.take(name, words) { value in value.string.flatMap { choices.contains($0) ? $0 : nil } }
+    /// Takes one of the words of an enumeration.
+    mutating func choice<Value: RawRepresentable & CaseIterable>(_ name: String) -> Value?
+    where Value.RawValue == String {
+        let words = Value.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: " or ")
+        return self.take(name, words) { value in value.string.flatMap { Value(rawValue: $0) } }
     }
 
     /// Takes a whole number of a range.

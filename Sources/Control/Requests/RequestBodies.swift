@@ -49,65 +49,48 @@ enum RequestBodies {
     }
 
     /// `POST /v1/recordings/{id}/exports`.
-    static func export(_ body: [String: JSONValue]) throws(Problem) -> ExportRequest {
+    static func export(_ body: [String: JSONValue]) throws(Problem) -> ExportSpec {
         var fields = JSONFields(body)
-        var request = ExportRequest(
-            layout: fields.choice("layout", ["tracks", "browser", "grid", "audio"]) ?? "tracks"
-        )
-        request.participant = fields.text("participant", 1...512)
-        request.from = fields.seconds("from")
-        request.to = fields.seconds("to")
-        if let to = request.to, to <= request.from ?? 0 { fields.complain("to", "must be greater than from") }
-        request.options = self.renderOptions(&fields, request.layout)
-        if request.layout == "tracks" {
-            self.takeTracksOptions(&fields, &request)
-        } else {
-            for name in ["series", "container", "keepDamaged", "separateTracks", "project"] where fields.take(name) {
-                fields.complain(name, "is of the layout tracks")
-            }
+        let name: ExportSpec.Layout.Name = fields.choice("layout") ?? .tracks
+        for (option, layouts) in ExportSpec.layouts where !layouts.contains(name) && fields.take(option) {
+            let words = layouts.map(\.rawValue).joined(separator: " and ")
+            fields.complain(option, "is of the layout \(words)")
         }
+        var spec = ExportSpec(self.layout(name, &fields))
+        spec.participant = fields.text("participant", 1...512)
+        spec.from = fields.seconds("from").map(ExportSpec.time)
+        spec.to = fields.seconds("to").map(ExportSpec.time)
+        spec.series = fields.boolean("series") ?? false
+        for problem in spec.problems { fields.complain(problem.option, problem.text { $0 }) }
         try fields.finish()
-        return request
+        return spec
     }
 
-    /// What the layout `tracks` takes, checked.
-    private static func takeTracksOptions(_ fields: inout JSONFields, _ request: inout ExportRequest) {
-        request.series = fields.boolean("series") ?? false
-        request.options["container"] = fields.choice("container", ["mkv", "webm", "mp4"])
-        if fields.boolean("keepDamaged") ?? false { request.options["keep-damaged"] = "true" }
-        if fields.boolean("separateTracks") ?? false { request.options["separate-tracks"] = "true" }
-        guard fields.boolean("project") ?? false else { return }
-        request.options["project"] = "true"
-        if request.series { fields.complain("project", "is of one recording: leave series out") }
-        if request.from != nil || request.to != nil {
-            fields.complain("project", "is of a whole recording: leave from and to out")
-        }
-    }
-
-    /// What a layout that decodes takes, checked.
-    private static func renderOptions(_ fields: inout JSONFields, _ layout: String) -> [String: String] {
-        guard let layout = RenderSettings.Layout(rawValue: layout) else { return [:] }
-        let size = fields.text("size", 3...16)
-        let fps = fields.integer("fps", RenderSettings.rates)
-        let codec = fields.choice("codec", RenderSettings.Codec.allCases.map(\.rawValue))
-        let format = fields.choice("format", RenderSettings.SoundFormat.allCases.map(\.rawValue))
-        let loudness = fields.number("loudness")
-        let picture = size.flatMap { PictureSize($0) }
-        if size != nil, picture == nil { fields.complain("size", "must be a text like 1280x720") }
-        do {
-            _ = try RenderSettings(
-                layout: layout,
-                size: picture,
-                framesPerSecond: fps,
-                codec: codec.flatMap(RenderSettings.Codec.init),
-                format: format.flatMap(RenderSettings.SoundFormat.init),
-                loudness: loudness
+    private static func layout(_ name: ExportSpec.Layout.Name, _ fields: inout JSONFields) -> ExportSpec.Layout {
+        switch name {
+        case .tracks:
+            var tracks = ExportSpec.Tracks()
+            tracks.container = fields.choice("container") ?? tracks.container
+            for name in ExportSpec.Tracks.Switch.allCases where fields.boolean(name.rawValue) ?? false {
+                tracks.switches.insert(name)
+            }
+            return .tracks(tracks)
+        case .browser: return .browser
+        case .grid:
+            let text = fields.text("size", 3...16)
+            let size = text.flatMap { PictureSize($0) }
+            if text != nil, size == nil { fields.complain("size", "must be a text like 1280x720") }
+            let rate = fields.integer("fps", ExportSpec.Grid.rates)
+            return .grid(
+                .init(
+                    size: size,
+                    framesPerSecond: rate,
+                    codec: fields.choice("codec"),
+                    loudness: fields.number("loudness")
+                )
             )
-        } catch {
-            fields.complain("layout", "does not go with the rest: \(error.message)")
+        case .audio: return .audio(.init(format: fields.choice("format"), loudness: fields.number("loudness")))
         }
-        let values = ["size": size, "fps": fps.map(String.init), "codec": codec, "format": format]
-        return values.merging(["loudness": loudness.map { "\($0)" }]) { $1 }.compactMapValues { $0 }
     }
 
     private static func camera(_ fields: inout JSONFields) -> SendSpec? {
@@ -118,8 +101,7 @@ enum RequestBodies {
         var order = SendSpec()
         order.video = inner.isNull("video") ? nil : self.source("video", &inner) ?? .test
         order.audio = inner.isNull("audio") ? nil : self.source("audio", &inner) ?? .test
-        let codec = inner.choice("preferredCodec", PreferredCodec.allCases.map(\.rawValue))
-        order.preferredCodec = codec.flatMap(PreferredCodec.init) ?? order.preferredCodec
+        order.preferredCodec = inner.choice("preferredCodec") ?? order.preferredCodec
         order.parameters = self.parameters(&inner) ?? [:]
         order.width = self.even("width", PictureSize.sendableWidths, &inner) ?? order.width
         order.height = self.even("height", PictureSize.sendableHeights, &inner) ?? order.height

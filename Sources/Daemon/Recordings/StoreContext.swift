@@ -73,7 +73,7 @@ struct StoreContext: Sendable {
 
     /// The folders that an export reads: of a series, those of its segments.
     func sources(of export: ExportEntry) async throws -> [RecordingFolder] {
-        if export.isOfSeries { return try await self.segments(of: export.recording) }
+        if export.spec.series { return try await self.segments(of: export.recording) }
         return [try self.folder(of: try await self.catalogue.recording(export.recording))]
     }
 

@@ -119,27 +119,17 @@ struct DaemonBackend: ControlBackend {
         try await Self.translated { try await self.store.retention.delete(entry, because: "somebody asked for it") }
     }
 
-    func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource {
+    func export(_ recording: String, _ spec: ExportSpec) async throws(ControlError) -> ExportResource {
         let (entry, folder) = try await self.found(recording)
         var id = entry.id
-        var options = request.options
-        if request.series {
+        if spec.series {
             let series = try await Self.translated { try await Self.onDisk { try RecordingSeries.find(folder) } }
             guard let first = series?.segments.first?.folder.id else {
                 throw ControlError(.invalid, "the recording \(recording) is not of a series")
             }
             id = first
-            options["series"] = "true"
         }
-        var export = ExportEntry(
-            recording: id,
-            layout: request.layout,
-            participant: request.participant,
-            from: request.from,
-            to: request.to,
-            created: .now()
-        )
-        export.options = options
+        let export = ExportEntry(recording: id, spec: spec, created: .now())
         guard await self.store.exports.enqueue(export) else {
             throw ControlError(.failed, "the export could not be queued")
         }

@@ -63,24 +63,13 @@ extension ExportResource {
         self.init(
             id: entry.id,
             recording: entry.recording.rawValue,
-            layout: entry.layout,
-            state: State(entry.state),
+            layout: entry.spec.layout.name.rawValue,
+            state: entry.state,
             progress: entry.progress,
             file: entry.file,
             error: entry.error,
             attempts: entry.attempts,
             nextAttempt: entry.state == .queued ? entry.due?.iso8601 : nil
         )
-    }
-}
-
-extension ExportResource.State {
-    fileprivate init(_ state: ExportEntry.State) {
-        switch state {
-        case .queued: self = .queued
-        case .running: self = .running
-        case .done: self = .done
-        case .failed: self = .failed
-        }
     }
 }

@@ -40,15 +40,20 @@ struct JobLauncher: Sendable {
 
     /// Runs a job to its end; cancelling the task ends it at once.
     ///
+    /// - Parameter bytes: what it reads from its standard input.
     /// - Returns: `nil` if it went well.
-    func run(_ arguments: [String], onLine: @escaping @Sendable (Data) async -> Void) async -> JobFailure? {
+    func run(
+        _ arguments: [String],
+        _ bytes: Data = Data(),
+        onLine: @escaping @Sendable (Data) async -> Void
+    ) async -> JobFailure? {
         let watch = Watch()
         do {
             let result = try await Subprocess.run(
                 .path(self.executable),
                 arguments: Arguments(executablePathOverride: "tapedeck", remainingValues: arguments),
                 environment: self.environment.environment,
-                input: .none,
+                input: .fileDescriptor(try Self.memory(holding: bytes), closeAfterSpawningProcess: true),
                 output: .sequence,
                 error: .currentStandardError
             ) { execution in
@@ -114,7 +119,7 @@ struct JobLauncher: Sendable {
     }
 
     /// A file without a name, in memory: swift-subprocess traps where a job ends before it has read an array.
-    private static func memory(holding bytes: [UInt8]) throws -> FileDescriptor {
+    private static func memory(holding bytes: some Sequence<UInt8>) throws -> FileDescriptor {
         let name = "/tapedeck-\(UUID().uuidString)"
         let number = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
         guard number >= 0 else { throw Errno(rawValue: errno) }

@@ -2,6 +2,7 @@
 
 internal import Basics
 import Matroska
+import Model
 import Storage
 import Timeline
 
@@ -24,8 +25,8 @@ struct CallEvents {
     /// - Parameters:
     ///   - contents: whose journal tells what the units do not.
     ///   - merge: the tracks, all read.
-    ///   - selection: which part of the recording they are; events outside are left out.
-    init(_ contents: RecordingContents, _ merge: TrackMerge, _ selection: ExportSelection) {
+    ///   - spec: which part of the recording they are; events outside are left out.
+    init(_ contents: RecordingContents, _ merge: TrackMerge, _ spec: ExportSpec) {
         self.forgottenCount = contents.happenings.leftOutCount
         let end = merge.tallies.map(\.endNanoseconds).max() ?? 0
         let tracks = zip(merge.lanes, merge.tallies).enumerated().map { index, pair in
@@ -34,7 +35,7 @@ struct CallEvents {
         let chosen = Set(tracks.map(\.participant))
         var told: [CallEvent] = []
         for moment in contents.happenings.moments {
-            if let participant = moment.participant, selection.participant != nil, !chosen.contains(participant) {
+            if let participant = moment.participant, spec.participant != nil, !chosen.contains(participant) {
                 continue
             }
             // While the machine was suspended no time passed here.
@@ -42,8 +43,8 @@ struct CallEvents {
             let length = moment.durationNanoseconds
             let lasted = isSuspension ? 0 : length ?? 0
             var nanoseconds = moment.nanoseconds &- lasted &- merge.startNanoseconds
-            if selection.from == nil { nanoseconds = max(0, nanoseconds) }
-            if selection.to == nil { nanoseconds = min(end, nanoseconds) }
+            if spec.from == nil { nanoseconds = max(0, nanoseconds) }
+            if spec.to == nil { nanoseconds = min(end, nanoseconds) }
             guard (0...end).contains(nanoseconds) else { continue }
             told.append(
                 CallEvent(

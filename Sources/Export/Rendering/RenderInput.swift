@@ -2,6 +2,7 @@
 
 public import Basics
 internal import Matroska
+public import Model
 public import Storage
 import Timeline
 
@@ -48,19 +49,19 @@ public struct RenderInput {
     /// Whether something of the recording is left out, or may still come.
     let isPart: Bool
 
-    /// Opens a recording.
-    public init(folder: RecordingFolder, selection: ExportSelection = ExportSelection()) throws(ExportError) {
+    /// Opens what is exported of a recording.
+    public init(folder: RecordingFolder, _ spec: ExportSpec = ExportSpec()) throws(ExportError) {
         RecordingRepair.completeFiles(of: folder)
         var contents = try RecordingContents(folder, keepsDamaged: false)
         guard !contents.sources.isEmpty else {
             let reasons = contents.warnings.isEmpty ? "" : ": " + contents.warnings.joined(separator: "; ")
             throw ExportError(.nothingRecorded, "nothing was recorded in \(folder.path)\(reasons)")
         }
-        let chosen = try selection.participant.map { text throws(ExportError) in try contents.participantID(named: text)
+        let chosen = try spec.participant.map { text throws(ExportError) in try contents.participantID(named: text)
         }
         let zero = contents.startNanoseconds
-        let start = zero &+ (selection.from?.fileNanoseconds ?? 0)
-        let limit = selection.to.map { zero &+ $0.fileNanoseconds } ?? start &+ Self.longestNanoseconds
+        let start = zero &+ (spec.from?.fileNanoseconds ?? 0)
+        let limit = spec.to.map { zero &+ $0.fileNanoseconds } ?? start &+ Self.longestNanoseconds
         var tracks: [RenderTrack] = []
         var presence = Presence(contents.history, end: limit)
         for source in contents.sources {
@@ -98,7 +99,7 @@ public struct RenderInput {
             return ranges.isEmpty ? nil : Participant(id: known.id, name: contents.shown[known.id], presence: ranges)
         }
         contents.rest()
-        self.isPart = contents.isPart(selection)
+        self.isPart = contents.isPart(spec)
         self.contents = contents
     }
 

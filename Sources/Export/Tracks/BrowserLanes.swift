@@ -2,6 +2,7 @@
 
 internal import Basics
 import Matroska
+import Model
 
 /// Picks what a player in a browser shows: one picture and one sound of one participant.
 enum BrowserLanes {
@@ -39,21 +40,21 @@ extension MediaCodec {
     }
 }
 
-extension ExportOptions.Container {
+extension ExportSpec.Container {
     /// Throws a sentence that names the codecs which the container does not take.
     func requireFit(_ lanes: [TrackLane]) throws(ExportError) {
-        let takes: (MediaCodec) -> Bool =
+        let (taken, takes): (String, (MediaCodec) -> Bool) =
             switch self {
-            case .matroska: { _ in true }
-            case .webm: { $0.isInWebM }
-            case .mp4: { [.h264, .vp9, .opus].contains($0) }
+            case .mkv: ("every codec", { _ in true })
+            case .webm: ("VP8, VP9 and Opus", { $0.isInWebM })
+            case .mp4: ("H.264, VP9 and Opus", { [.h264, .vp9, .opus].contains($0) })
             }
         let unfit = lanes.map(\.first).filter { !takes($0.track.codec) }
         guard !unfit.isEmpty else { return }
         let named = unfit.map { "\($0.track.codec.title) (\(printable($0.name)))" }
         throw ExportError(
             .unsuitableContainer,
-            "a \(self.rawValue) file takes \(self.codecTitles), and this recording has \(named.joined(separator: ", "))"
+            "a \(self.rawValue) file takes \(taken), and this recording has \(named.joined(separator: ", "))"
                 + "; export to mkv, which takes all"
         )
     }

@@ -2,6 +2,7 @@
 
 internal import Basics
 import Matroska
+import Model
 import Storage
 import Timeline
 
@@ -113,7 +114,7 @@ struct ExportExamination {
         self.export?.units = units
         self.export?.durationNanoseconds = reader.durationNanoseconds
         if let text = reader.tornText(size: size) { self.note(severity, .fileTorn, text) }
-        if self.file == Self.defaultName, layout == TrackLayout.tracks.rawValue, let expected {
+        if self.file == Self.defaultName, layout == ExportSpec.Layout.Name.tracks.rawValue, let expected {
             self.compare(counts, with: expected)
         }
     }

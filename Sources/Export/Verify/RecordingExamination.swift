@@ -2,6 +2,7 @@
 
 internal import Basics
 import Matroska
+import Model
 public import Storage
 public import Timeline
 
@@ -360,7 +361,7 @@ extension RecordingExamination {
         if !exports.contains(where: { $0.file == ExportExamination.defaultName }),
             (try? self.folder.path(of: ExportExamination.defaultName)) != nil
         {
-            exports.append((ExportExamination.defaultName, TrackLayout.tracks.rawValue))
+            exports.append((ExportExamination.defaultName, ExportSpec.Layout.Name.tracks.rawValue))
         }
         let expected = self.contents.goesOn ? nil : self.expectedExport()
         var seen: Set<String> = []

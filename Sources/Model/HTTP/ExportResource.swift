@@ -1,42 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an export should hold.
-public struct ExportRequest: Sendable, Hashable, Codable {
-    /// `tracks`; `browser`, a WebM or MP4 rendition that browsers play; `grid`; or `audio`.
-    public var layout: String
-    /// What the layouts take, by the names of the command line: `size`, `fps`, `codec`, `format` and `loudness` those that
-    /// decode and encode, `container`, `keep-damaged`, `separate-tracks` and `project` the layout `tracks`.
-    public var options: [String: String] = [:]
-    /// Only this participant's tracks.
-    public var participant: String?
-    /// Seconds from the recording's start at which the export begins.
-    public var from: Double?
-    /// Seconds from the recording's start at which the export ends.
-    public var to: Double?
-
-    /// Whether all recordings of the series are exported of which the recording is a segment.
-    public var series = false
-
-    /// Every track, all of the time.
-    public init(layout: String = "tracks") {
-        self.layout = layout
-    }
-}
-
 /// An export, waiting, running or done.
 public struct ExportResource: Sendable, Hashable, Codable {
-    /// Where an export's life is.
-    public enum State: String, Sendable, Hashable, Codable, CaseIterable {
-        /// It waits for its turn.
-        case queued
-        /// It runs.
-        case running
-        /// The file is there.
-        case done
-        /// It failed.
-        case failed
-    }
-
     /// Its id.
     public var id: String
     /// The recording's id.
@@ -44,7 +9,7 @@ public struct ExportResource: Sendable, Hashable, Codable {
     /// The layout's name.
     public var layout: String
     /// Where its life is.
-    public var state: State
+    public var state: ExportState
     /// 0 to 1.
     public var progress: Double
     /// The file's name relative to the recording's folder, when it is done.
@@ -61,7 +26,7 @@ public struct ExportResource: Sendable, Hashable, Codable {
         id: String,
         recording: String,
         layout: String,
-        state: State,
+        state: ExportState,
         progress: Double,
         file: String? = nil,
         error: String? = nil,

@@ -7,146 +7,152 @@ internal import GStreamer
 public import Model
 public import Storage
 
-/// One export as a process of its own, at low priority: recording comes first.
+/// Makes one file of a recording, whatever its layout: for a command, or as all that a process does.
 public struct ExportJob: Sendable {
-    private let subject: ExportSubject
-    private let work: Work
-    private let selection: ExportSelection
-    private let options: ExportOptions
-    private let writesProject: Bool
+    private let folder: RecordingFolder
+    private let program: String
     private let output: String?
-
-    /// What is made.
-    private enum Work {
-        case remux(TrackLayout)
-        case render(RenderSettings, isStuck: @Sendable ([String]) -> Void)
-
-        /// Whether what peers sent is decoded, or taken apart by GStreamer.
-        var decodes: Bool {
-            if case .remux(.tracks) = self { return false }
-            return true
-        }
-    }
+    private let isStuck: @Sendable ([String]) -> Void
+    /// Whether this process does nothing else: it has limits then.
+    private var isAlone = false
 
     /// A job that has not begun.
     ///
     /// - Parameters:
-    ///   - subject: what a file is made of; a series in the layout `tracks` only.
-    ///   - options: how the file of the layout `tracks` is made.
-    ///   - writesProject: whether a project of OpenTimelineIO is written beside that file.
-    ///   - output: where the file goes; beside the tracks if left out, named after the layout.
+    ///   - folder: the recording, or any segment of the series.
+    ///   - program: the program and version that the file names as its maker.
+    ///   - output: where the file goes; next to the tracks if left out, under the name of the spec.
+    ///   - isStuck: called from another thread when a codec does not return for two minutes, with the files to remove: there is
+    ///     nothing to do then but to end the process.
     public init(
-        _ subject: ExportSubject,
-        layout: TrackLayout,
-        selection: ExportSelection,
-        options: ExportOptions = ExportOptions(),
-        writesProject: Bool = false,
-        output: String?
-    ) {
-        self.subject = subject
-        self.work = .remux(layout)
-        self.selection = selection
-        self.options = options
-        self.writesProject = writesProject
-        self.output = output
-    }
-
-    /// A job that decodes and encodes.
-    ///
-    /// - Parameter isStuck: see `Renderer.run`.
-    public init(
-        folder: RecordingFolder,
-        settings: RenderSettings,
-        selection: ExportSelection,
-        output: String?,
+        _ folder: RecordingFolder,
+        program: String,
+        output: String? = nil,
         isStuck: @escaping @Sendable ([String]) -> Void
     ) {
-        self.subject = .recording(folder)
-        self.work = .render(settings, isStuck: isStuck)
-        self.selection = selection
-        self.options = ExportOptions()
-        self.writesProject = false
+        self.folder = folder
+        self.program = program
         self.output = output
+        self.isStuck = isStuck
     }
 
-    /// Runs the job on this thread; `progress` is called at most ten times a second.
+    /// Makes the file and notes it in the recording's manifest, with its certificate; blocks.
     ///
-    /// - Throws: `ExportError`, `GStreamerError`, `StorageError`.
-    public func run(progress: (ExportJobEvent) -> Void) throws -> ExportJobResult {
+    /// - Parameter progress: called now and then, on this thread; what it throws ends the export.
+    /// - Throws: `ExportError` (`invalidSpec` for one with a problem; `notInstalled` before any work, where ffmpeg is needed and
+    ///   is not there), `GStreamerError`, `StorageError`, or what `progress` throws.
+    public func run(
+        _ spec: ExportSpec,
+        progress: (ExportProgress) throws -> Void = { _ in }
+    ) throws -> ExportReport {
+        if let problem = spec.problems.first {
+            throw ExportError(.invalidSpec, "\(problem.option) \(problem.text { $0 })")
+        }
+        switch spec.layout {
+        case .tracks(let tracks): return try self.tracks(tracks, spec, progress)
+        case .browser: return try self.rendition(spec, progress)
+        case .grid(let grid):
+            return try self.render(spec, Encoders.elements(grid), progress) { try $0.grid(grid) }
+        case .audio(let audio):
+            return try self.render(spec, Encoders.elements(audio), progress) { try $0.sound(audio) }
+        }
+    }
+
+    /// The same in a process that does nothing else, at low priority and with limits: recording comes first.
+    ///
+    /// - Parameter event: takes the progress, at most ten times a second.
+    public func runAlone(_ spec: ExportSpec, event: (ExportJobEvent) -> Void) throws -> ExportJobResult {
         ProcessLimits.yieldToRecordings()
-        if self.work.decodes { try JobLimits.begin() }
+        // Whether what peers sent is decoded, or taken apart by GStreamer.
+        let decodes = spec.layout.tracks == nil
+        if decodes { try JobLimits.begin() }
+        var job = self
+        job.isAlone = true
         var lastReport: ContinuousClock.Instant?
-        let report = { (state: ExportProgress) throws in
-            if self.work.decodes { try JobLimits.checkMemory() }
+        let report = try job.run(spec) { state in
+            if decodes { try JobLimits.checkMemory() }
             let now = ContinuousClock.now
             if let lastReport, now - lastReport < .milliseconds(100), state.fraction < 1 { return }
             lastReport = now
-            progress(.progress(bytesDone: state.bytesDone, bytesTotal: state.bytesTotal))
+            event(.progress(bytesDone: state.bytesDone, bytesTotal: state.bytesTotal))
         }
-        switch self.work {
-        case .remux(.tracks):
-            let result = try TracksExport.run(
-                self.subject,
-                selection: self.selection,
-                options: self.options,
-                output: self.output,
-                progress: report
-            )
-            if self.writesProject { _ = try ProjectFile.write(result, folder: self.subject.folder) }
-            return Self.result(result, mediaType: self.options.container.mediaType)
-        case .remux(.browser):
-            return try self.rendition(report)
-        case .render(let settings, let isStuck):
-            let result = try Renderer.run(
-                folder: self.subject.folder,
-                settings: settings,
-                selection: self.selection,
-                output: self.output,
-                isStuck: isStuck,
-                progress: report,
-                willBegin: JobLimits.limitTime
-            )
-            return Self.result(result, mediaType: settings.mediaType)
+        return ExportJobResult(
+            output: report.output,
+            layout: report.layout,
+            mediaType: mediaType(ofFile: report.output),
+            bytes: report.bytes,
+            durationNanoseconds: report.durationNanoseconds,
+            isComplete: report.isComplete,
+            warnings: report.warnings
+        )
+    }
+
+    /// Every track: our own writer makes Matroska and WebM, and ffmpeg puts the former into MP4.
+    private func tracks(
+        _ tracks: ExportSpec.Tracks,
+        _ spec: ExportSpec,
+        _ progress: (ExportProgress) throws -> Void
+    ) throws -> ExportReport {
+        if tracks.container == .mp4 { try FFmpegMux.requireProgram() }
+        let subject = try ExportSubject(self.folder, spec)
+        var report: ExportReport
+        if tracks.container == .mp4 {
+            let output = self.output ?? "\(subject.folder.path)/\(spec.fileName)"
+            let file = try RenderOutput(path: output)
+            let source = try MuxSource(subject, spec, program: self.program, beside: file, progress: progress)
+            report = try FFmpegMux.make(.mp4, of: source, into: file, as: output, progress: progress)
+            if !report.events.isEmpty { report.warnings.append("an MP4 file has no chapters of the call's events") }
+            report = try Exporter.note(report, of: subject)
+        } else {
+            report = try Exporter.run(subject, spec, program: self.program, output: self.output, progress: progress)
         }
+        guard tracks.switches.contains(.project) else { return report }
+        report.project = try ProjectFile.write(report, folder: subject.folder)
+        return report
     }
 
     /// A file for a player: as it is where the codecs allow, remuxed by ffmpeg where not.
-    private func rendition(_ progress: (ExportProgress) throws -> Void) throws -> ExportJobResult {
-        let base = self.output ?? self.subject.renditionPath(self.selection)
+    private func rendition(_ spec: ExportSpec, _ progress: (ExportProgress) throws -> Void) throws -> ExportReport {
+        let base = self.output ?? "\(self.folder.path)/\(spec.fileName)"
         let file = try RenderOutput(path: base)
+        let subject = ExportSubject.recording(self.folder)
         let source = try MuxSource(
-            self.subject,
-            layout: .browser,
-            selection: self.selection,
+            subject,
+            spec,
+            program: self.program,
             beside: file,
             progress: progress,
             begins: { if FFmpegMux.rendition($0) != nil { try FFmpegMux.requireProgram() } }
         )
         let nanoseconds = source.report.tracks.reduce(0) { $0 &+ max(0, $1.durationNanoseconds) }
-        JobLimits.limitTime(ofMedia: .nanoseconds(nanoseconds), removing: file.temporaryPaths)
+        if self.isAlone { JobLimits.limitTime(ofMedia: .nanoseconds(nanoseconds), removing: file.temporaryPaths) }
         let muxed = FFmpegMux.rendition(source.codecs)
-        let container = muxed ?? .webm
-        let output = self.output ?? "\(base).\(container.rawValue)"
+        let output = self.output ?? "\(base).\((muxed ?? .webm).rawValue)"
         var report = source.report
-        if muxed != nil {
-            report = try FFmpegMux.make(container, of: source, into: file, as: output, progress: progress)
+        if let muxed {
+            report = try FFmpegMux.make(muxed, of: source, into: file, as: output, progress: progress)
         } else {
             try File.rename(source.path, to: output)
             report.output = output
         }
-        report = try Exporter.note(report, of: self.subject)
-        return Self.result(report, mediaType: container.mediaType)
+        return try Exporter.note(report, of: subject)
     }
 
-    private static func result(_ report: ExportReport, mediaType: String) -> ExportJobResult {
-        ExportJobResult(
-            output: report.output,
-            layout: report.layout,
-            mediaType: mediaType,
-            bytes: report.bytes,
-            durationNanoseconds: report.durationNanoseconds,
-            isComplete: report.isComplete,
-            warnings: report.warnings
+    private func render(
+        _ spec: ExportSpec,
+        _ elements: [String],
+        _ progress: (ExportProgress) throws -> Void,
+        _ make: (Renderer.Work) throws -> ExportReport
+    ) throws -> ExportReport {
+        try Renderer.run(
+            folder: self.folder,
+            spec,
+            encoders: elements,
+            output: self.output,
+            isStuck: self.isStuck,
+            progress: progress,
+            willBegin: { if self.isAlone { JobLimits.limitTime(ofMedia: $0, removing: $1) } },
+            make
         )
     }
 }

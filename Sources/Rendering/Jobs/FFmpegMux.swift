@@ -3,6 +3,7 @@
 internal import Basics
 public import Export
 internal import GStreamer
+internal import Model
 internal import Storage
 internal import Timeline
 
@@ -23,9 +24,8 @@ struct MuxSource {
     /// No manifest and no certificate names that file. See `Exporter.run` for the parameters.
     init(
         _ subject: ExportSubject,
-        layout: TrackLayout = .tracks,
-        selection: ExportSelection,
-        options: ExportOptions = ExportOptions(),
+        _ spec: ExportSpec,
+        program: String,
         beside file: RenderOutput,
         progress: (ExportProgress) throws -> Void,
         begins: ([MediaCodec]) throws -> Void = { _ in }
@@ -35,9 +35,8 @@ struct MuxSource {
         var last: ExportProgress?
         self.report = try Exporter.run(
             subject,
-            layout: layout,
-            selection: selection,
-            options: options,
+            spec,
+            program: program,
             output: path,
             isNoted: false,
             progress: {
@@ -56,7 +55,7 @@ struct MuxSource {
 /// Video is never coded anew. ffmpeg runs in a separate process, with limits, and ends when we end.
 public enum FFmpegMux {
     /// What ffmpeg makes of a file with these codecs, so that a browser plays it; nil if the file is WebM as it is.
-    static func rendition(_ codecs: [MediaCodec]) -> ExportOptions.Container? {
+    static func rendition(_ codecs: [MediaCodec]) -> ExportSpec.Container? {
         if codecs.contains(.h264) { return .mp4 }
         return codecs.contains(where: Self.isCodedAnew) ? .webm : nil
     }
@@ -84,7 +83,7 @@ public enum FFmpegMux {
     /// - Returns: what is in the new file.
     /// - Throws: `ExportError`, `GStreamerError`, or what `progress` throws.
     static func make(
-        _ container: ExportOptions.Container,
+        _ container: ExportSpec.Container,
         of source: MuxSource,
         into file: RenderOutput,
         as output: String,
@@ -112,7 +111,7 @@ public enum FFmpegMux {
     ///
     /// Files are named behind `file:`, so that no name is taken for a protocol or an option.
     static func arguments(
-        _ container: ExportOptions.Container,
+        _ container: ExportSpec.Container,
         _ codecs: [MediaCodec],
         from input: String,
         to output: String

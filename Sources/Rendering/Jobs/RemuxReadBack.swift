@@ -3,6 +3,7 @@
 internal import Basics
 internal import Export
 internal import Matroska
+internal import Model
 internal import Storage
 
 /// Reads a file that ffmpeg made before anybody else sees it.
@@ -15,7 +16,7 @@ enum RemuxReadBack {
     ///   - path: the file.
     ///   - report: what was put into it; G.711 was coded anew, and has other units then.
     /// - Throws: `verificationFailed` unless every track has all of its units.
-    static func check(_ path: String, _ container: ExportOptions.Container, _ report: ExportReport) throws {
+    static func check(_ path: String, _ container: ExportSpec.Container, _ report: ExportReport) throws {
         let counts: [UInt64]
         do {
             let file = try File(path, .read)

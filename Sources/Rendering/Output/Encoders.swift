@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 internal import GStreamer
 internal import Model
 
@@ -18,20 +19,27 @@ enum Encoders {
         ],
     ]
 
-    /// Which elements and packages these settings need that this host does not have; one sentence, `nil` for none.
-    static func missing(_ settings: RenderSettings, decoders: [String]) -> String? {
-        var needed = decoders
-        switch (settings.layout, settings.codec) {
-        case (.audio, _): needed += settings.container == .wav ? [] : ["opusenc", "oggmux", "oggdemux"]
-        case (.grid, .h264): needed += ["voaacenc", "aacparse", "h264parse", self.h264]
-        case (.grid, .vp8): needed += ["vp8enc", "opusenc", "opusparse"]
+    /// What a grid needs.
+    static func elements(_ grid: ExportSpec.Grid) -> [String] {
+        let coding =
+            switch grid.codec {
+            case .h264: ["voaacenc", "aacparse", "h264parse", self.h264]
+            case .vp8: ["vp8enc", "opusenc", "opusparse"]
+            }
+        return switch grid.container {
+        case .mp4: coding + ["mp4mux", "qtdemux"]
+        case .mkv: coding + ["matroskamux", "matroskademux"]
+        case .webm: coding + ["webmmux", "matroskademux"]
         }
-        switch settings.container {
-        case .mp4: needed += ["mp4mux", "qtdemux"]
-        case .mkv: needed += ["matroskamux", "matroskademux"]
-        case .webm: needed += ["webmmux", "matroskademux"]
-        case .opus, .wav: break
-        }
+    }
+
+    /// What mixed audio needs.
+    static func elements(_ audio: ExportSpec.Audio) -> [String] {
+        audio.format == .wav ? [] : ["opusenc", "oggmux", "oggdemux"]
+    }
+
+    /// Which of these elements, and of which packages, this host does not have; one sentence, `nil` for none.
+    static func missing(_ needed: [String]) -> String? {
         let absent = Runtime.missingElements(needed)
         guard !absent.isEmpty else { return nil }
         let names = absent.map { element in
@@ -47,43 +55,43 @@ enum Encoders {
             ? "x264enc" : "openh264enc"
     }
 
-    /// A pipeline from the sources `video` and `audio` to the file `out`.
-    static func launch(_ settings: RenderSettings) -> String {
+    /// A pipeline from the sources `video` and `audio` to the file `out`; without a grid from `audio` to Opus.
+    static func launch(_ grid: ExportSpec.Grid?) -> String {
         let samples = "audio/x-raw,format=F32LE,rate=48000,channels=2,layout=interleaved"
         let sound = "appsrc name=audio caps=\"\(samples)\" ! audioconvert"
-        guard settings.layout == .grid else {
+        guard let grid else {
             return "\(sound) ! opusenc bitrate=96000 bitrate-type=vbr ! oggmux ! filesink name=out"
         }
-        let rate = settings.framesPerSecond
-        let size = "width=\(settings.width),height=\(settings.height),framerate=\(rate)/1"
+        let rate = grid.framesPerSecond
+        let size = "width=\(grid.size.width),height=\(grid.size.height),framerate=\(rate)/1"
         let picture =
             "appsrc name=video caps=\"video/x-raw,format=I420,\(size),pixel-aspect-ratio=1/1,"
             + "interlace-mode=progressive,colorimetry=bt601\""
         let mux =
-            switch settings.container {
+            switch grid.container {
             case .mp4: "mp4mux name=mux"
             case .webm: "webmmux name=mux"
-            default: "matroskamux name=mux"
+            case .mkv: "matroskamux name=mux"
             }
         let queue = "queue max-size-buffers=0 max-size-bytes=67108864 max-size-time=0"
         let coded =
-            switch settings.codec {
-            case .h264: "\(self.h264Launch(settings)) ! \(queue) ! mux.  \(sound) ! voaacenc bitrate=128000 ! aacparse"
+            switch grid.codec {
+            case .h264: "\(self.h264Launch(grid)) ! \(queue) ! mux.  \(sound) ! voaacenc bitrate=128000 ! aacparse"
             // One thread: those of libvpx spin while they wait for each other, and a busy machine stands still.
             // Behind the parser every packet of audio counts as a keyframe; without that Chromium finds no way back to 0.
             case .vp8:
                 "vp8enc deadline=1 cpu-used=12 threads=1 static-threshold=100 min-quantizer=4 "
-                    + "max-quantizer=56 target-bitrate=\(self.bitsPerSecond(settings)) keyframe-max-dist=\(rate * 4) "
+                    + "max-quantizer=56 target-bitrate=\(self.bitsPerSecond(grid)) keyframe-max-dist=\(rate * 4) "
                     + "! \(queue) ! mux.  \(sound) ! opusenc bitrate=96000 bitrate-type=vbr ! opusparse"
             }
         return "\(mux) ! filesink name=out  \(picture) ! \(coded) ! \(queue) ! mux."
     }
 
-    private static func h264Launch(_ settings: RenderSettings) -> String {
-        let rate = settings.framesPerSecond
+    private static func h264Launch(_ grid: ExportSpec.Grid) -> String {
+        let rate = grid.framesPerSecond
         let parse = "h264parse ! video/x-h264,stream-format=avc,alignment=au"
         guard self.h264 == "x264enc" else {
-            return "openh264enc complexity=medium rate-control=bitrate bitrate=\(self.bitsPerSecond(settings)) "
+            return "openh264enc complexity=medium rate-control=bitrate bitrate=\(self.bitsPerSecond(grid)) "
                 + "gop-size=\(rate * 4) ! \(parse)"
         }
         // Without pictures that refer to later ones: every player agrees on the time of the first.
@@ -92,7 +100,7 @@ enum Encoders {
     }
 
     /// A tenth of a bit for each pixel.
-    private static func bitsPerSecond(_ settings: RenderSettings) -> Int {
-        max(300_000, settings.width * settings.height * settings.framesPerSecond / 10)
+    private static func bitsPerSecond(_ grid: ExportSpec.Grid) -> Int {
+        max(300_000, grid.size.width * grid.size.height * grid.framesPerSecond / 10)
     }
 }

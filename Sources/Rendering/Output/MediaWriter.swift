@@ -9,7 +9,7 @@ final class MediaWriter {
     private let end = StreamEnd()
     private let pipeline: Pipeline
     private let output: RenderOutput
-    private let settings: RenderSettings
+    private let grid: ExportSpec.Grid?
     private let video: MediaFeed?
     private let audio: MediaFeed?
     private var frames: Int64 = 0
@@ -25,23 +25,24 @@ final class MediaWriter {
     /// Stretches of sound that wait: more than the encoder of pictures keeps back.
     private static let waitingSound = 512
 
-    init(_ settings: RenderSettings, output: RenderOutput) throws {
-        self.settings = settings
+    /// Writes a grid; without one, audio in Opus.
+    init(_ grid: ExportSpec.Grid?, output: RenderOutput) throws {
+        self.grid = grid
         self.output = output
-        self.priming = settings.layout == .grid && settings.codec == .h264 ? Self.aacPriming : 0
+        self.priming = grid?.codec == .h264 ? Self.aacPriming : 0
         self.primingLeft = self.priming
         let end = self.end
-        self.pipeline = try Pipeline(launch: Encoders.launch(settings)) { end.take($0) }
+        self.pipeline = try Pipeline(launch: Encoders.launch(grid)) { end.take($0) }
         try self.pipeline.element(named: "out").set("location", verbatim: output.partialPath)
-        if settings.container == .mp4 {
+        if grid?.container == .mp4 {
             // The index goes to the front, so that players on a network begin at once.
             let mux = try self.pipeline.element(named: "mux")
             try mux.set("faststart", "true")
             try mux.set("faststart-file", verbatim: output.scratchPath("index"))
         }
         self.video =
-            settings.layout == .grid
-            ? MediaFeed(try self.pipeline.element(named: "video"), maximumBuffers: Self.waitingFrames) : nil
+            grid == nil
+            ? nil : MediaFeed(try self.pipeline.element(named: "video"), maximumBuffers: Self.waitingFrames)
         self.audio = MediaFeed(try self.pipeline.element(named: "audio"), maximumBuffers: Self.waitingSound)
         try self.pipeline.play()
     }
@@ -52,7 +53,7 @@ final class MediaWriter {
 
     /// Adds the next picture.
     func add(_ canvas: Canvas) throws {
-        let rate = Int64(self.settings.framesPerSecond)
+        let rate = Int64(self.grid?.framesPerSecond ?? 1)
         let start = self.frames * 1_000_000_000 / rate
         let end = (self.frames + 1) * 1_000_000_000 / rate
         self.frames += 1
@@ -81,7 +82,7 @@ final class MediaWriter {
         }
         try self.require(self.end.failure == nil)
         self.pipeline.stop()
-        if [.webm, .mkv].contains(self.settings.container) { try self.output.stateDocumentTypeVersion() }
+        if let grid, grid.container != .mp4 { try self.output.stateDocumentTypeVersion() }
     }
 
     private func require(_ isTaken: Bool) throws {

@@ -17,16 +17,15 @@ enum ReadBack {
     /// - Throws: `verificationFailed` unless pictures are there to the last and both end with the range, to a frame.
     static func check(
         _ output: RenderOutput,
-        _ settings: RenderSettings,
+        _ grid: ExportSpec.Grid?,
         frames: Int64,
         nanoseconds: Int64,
         _ wait: () throws -> Void
     ) throws -> Findings {
         let end = StreamEnd()
-        let pipeline = try Pipeline(launch: Self.launch(settings)) { end.take($0) }
+        let pipeline = try Pipeline(launch: Self.launch(grid)) { end.take($0) }
         try pipeline.element(named: "in").set("location", verbatim: output.partialPath)
-        let isGrid = settings.layout == .grid
-        let video = isGrid ? try MediaPassage(into: pipeline.element(named: "video")) : nil
+        let video = try grid.map { _ in try MediaPassage(into: pipeline.element(named: "video")) }
         let audio = try MediaPassage(into: pipeline.element(named: "audio"))
         do {
             defer { pipeline.stop() }
@@ -39,11 +38,11 @@ enum ReadBack {
             throw Self.thrownAway(output, "cannot be read back: \(failure.message)")
         }
         let findings = Findings(video: video?.count(), audio: audio.count())
-        if let video = findings.video {
+        if let grid, let video = findings.video {
             guard video.units == UInt64(frames) else {
                 throw Self.thrownAway(output, "has \(video.units) of \(frames) pictures")
             }
-            try Self.require(video, output, ends: nanoseconds, within: 1_000_000_000 / Int64(settings.framesPerSecond))
+            try Self.require(video, output, ends: nanoseconds, within: 1_000_000_000 / Int64(grid.framesPerSecond))
         }
         // A frame of AAC is 21 ms, and the last is filled up with silence.
         try Self.require(findings.audio, output, ends: nanoseconds, within: 60_000_000)
@@ -66,14 +65,11 @@ enum ReadBack {
         ExportError(.verificationFailed, "the export to \(output.path) was thrown away: it \(finding)")
     }
 
-    private static func launch(_ settings: RenderSettings) -> String {
+    private static func launch(_ grid: ExportSpec.Grid?) -> String {
         let sink = "fakesink sync=false async=false"
-        switch settings.container {
-        case .mp4, .mkv, .webm:
-            let demux = settings.container == .mp4 ? "qtdemux" : "matroskademux"
-            return "filesrc name=in ! \(demux) name=demux demux.video_0 ! \(sink) name=video "
-                + "demux.audio_0 ! \(sink) name=audio"
-        case .opus, .wav: return "filesrc name=in ! oggdemux ! opusparse ! \(sink) name=audio"
-        }
+        guard let grid else { return "filesrc name=in ! oggdemux ! opusparse ! \(sink) name=audio" }
+        let demux = grid.container == .mp4 ? "qtdemux" : "matroskademux"
+        return "filesrc name=in ! \(demux) name=demux demux.video_0 ! \(sink) name=video "
+            + "demux.audio_0 ! \(sink) name=audio"
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 public import SignallingClients
-internal import Storage
 
 /// Where the rooms of a process trace their signalling: one file for each room.
 public struct TraceSettings: Sendable, Hashable {

@@ -121,8 +121,7 @@ struct RunCommand: AsyncParsableCommand {
     /// Fails where a room orders files that this host has no program for.
     private static func checkExports(_ configuration: DaemonConfiguration) throws(CommandFailure) {
         let rooms = configuration.rooms.filter { room in
-            room.value.spec.record != nil && room.value.export.layouts.contains(.tracks)
-                && room.value.export.container == .mp4
+            room.value.exportOrders?.contains { $0.layout.tracks?.container == .mp4 } ?? false
         }
         guard let room = rooms.keys.min() else { return }
         do throws(ExportError) {

@@ -132,14 +132,14 @@ final class FakeBackend: ControlBackend {
         self.state.withLock { $0.recordings.removeAll { $0.id == id } }
     }
 
-    func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource {
+    func export(_ recording: String, _ spec: ExportSpec) async throws(ControlError) -> ExportResource {
         _ = try await self.recording(recording)
         let export = self.state.withLock { state in
             let id = "e\(state.exports.count + 1)"
             let new = ExportResource(
                 id: id,
                 recording: recording,
-                layout: request.layout,
+                layout: spec.layout.name.rawValue,
                 state: .queued,
                 progress: 0
             )

@@ -53,11 +53,11 @@ extension ExportEntry {
         let whole = Double(min(max(0, bytes), Self.mostBytes))
         var share = 1.0
         let (start, end) = (times.map(\.start).min(), times.map { $0.end ?? $0.start }.max())
-        if self.from != nil || self.to != nil, let start, let end, end > start {
+        if self.spec.from != nil || self.spec.to != nil, let start, let end, end > start {
             let length = (Double(end.nanosecondsSince1970) - Double(start.nanosecondsSince1970)) / 1e9
-            let asked = min(self.to ?? length, length) - max(self.from ?? 0, 0)
+            let asked = min(self.spec.to?.seconds ?? length, length) - (self.spec.from?.seconds ?? 0)
             if asked > 0 { share = min(1, 1.5 * asked / length) }
         }
-        return Int64(whole * share) * (self.isMadeTwice ? 2 : 1)
+        return Int64(whole * share) * (self.spec.isRemuxed ? 2 : 1)
     }
 }

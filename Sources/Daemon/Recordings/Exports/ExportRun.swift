@@ -39,7 +39,7 @@ struct ExportRun: Sendable {
             try await catalogue.save(export)
             let folder = try self.context.folder(of: try await catalogue.recording(export.recording)).path
             let progress = ExportProgress()
-            let failure = await self.runJob(export, in: folder, progress, onJob)
+            let failure = try await self.runJob(export, in: folder, progress, onJob)
             guard !Task.isCancelled else { return nil }
             await self.waitForDeletion()
             if let percent = progress.untold { await self.note(percent) }
@@ -91,7 +91,7 @@ struct ExportRun: Sendable {
     }
 
     private func publish(_ kind: DaemonEvent.Kind, _ details: [String: String] = [:]) {
-        let own = ["export": self.queued.id, "layout": self.queued.layout]
+        let own = ["export": self.queued.id, "layout": self.queued.spec.layout.name.rawValue]
         self.context.bus.publish(kind, recording: self.queued.recording.rawValue, own.merging(details) { $1 })
     }
 
@@ -101,9 +101,10 @@ struct ExportRun: Sendable {
         in folder: String,
         _ progress: ExportProgress,
         _ onJob: (Task<JobFailure?, Never>) -> Void
-    ) async -> JobFailure? {
+    ) async throws -> JobFailure? {
+        let order = try WorkerLine.encode(ExportOrder(export.spec))
         let job = Task { () async -> JobFailure? in
-            await self.context.jobs.run(Self.arguments(export, folder)) { line in
+            await self.context.jobs.run(["worker", "--export", folder], order) { line in
                 if let percent = progress.take(line) { await self.note(percent) }
             }
         }
@@ -151,19 +152,5 @@ struct ExportRun: Sendable {
 
     private static func relative(_ path: String, to folder: String) -> String {
         path.hasPrefix(folder + "/") ? String(path.dropFirst(folder.utf8.count + 1)) : path
-    }
-
-    /// Not the number itself, which may be written with an exponent; no job takes more than a year.
-    private static func milliseconds(_ seconds: Double) -> String {
-        "\(Int64((min(max(seconds, 0), 31_536_000) * 1000).rounded()))ms"
-    }
-
-    private static func arguments(_ export: ExportEntry, _ folder: String) -> [String] {
-        var arguments = ["worker", "--export", folder, "--layout", export.layout]
-        if let participant = export.participant { arguments += ["--participant=\(participant)"] }
-        if let from = export.from { arguments += ["--from", Self.milliseconds(from)] }
-        if let to = export.to { arguments += ["--to", Self.milliseconds(to)] }
-        for (name, value) in export.options.sorted(by: { $0.key < $1.key }) { arguments.append("--\(name)=\(value)") }
-        return arguments
     }
 }

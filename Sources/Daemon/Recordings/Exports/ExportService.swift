@@ -91,15 +91,14 @@ actor ExportService {
     /// Queues an export.
     @discardableResult
     func enqueue(_ id: RecordingID, _ order: ExportSpec) async -> ExportEntry? {
-        var export = ExportEntry(recording: id, layout: order.layout, created: .now())
-        export.options = order.options
+        let export = ExportEntry(recording: id, spec: order, created: .now())
         return await self.enqueue(export) ? export : nil
     }
 
     func enqueue(_ export: ExportEntry) async -> Bool {
         var export = export
         // What of it is recorded until then may be its beginning only.
-        export.lacksPart = export.lacksPart || self.context.ledger.isActive(export.recording)
+        export.isOfWhole = export.isOfWhole && !self.context.ledger.isActive(export.recording)
         let isQueued = await self.context.attempt("queue an export") { [export] in
             try await self.context.catalogue.save(export)
         }
@@ -210,7 +209,7 @@ actor ExportService {
         // The catalogue may not know yet how large it has become.
         let files = try? folders?.flatMap { try $0.files() }.filter { $0.name.hasPrefix("tracks/") }
         var times: [(start: UTCTime, end: UTCTime?)] = []
-        for folder in folders ?? [] where export.from != nil || export.to != nil {
+        for folder in folders ?? [] where export.spec.from != nil || export.spec.to != nil {
             guard let entry = try? await catalogue.recording(folder.id) else { continue }
             times.append((entry.start, entry.end))
         }

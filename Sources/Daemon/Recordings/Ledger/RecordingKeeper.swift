@@ -119,7 +119,7 @@ actor RecordingKeeper {
     }
 
     private func orders(of id: RecordingID, in room: String) -> [ExportSpec] {
-        self.context.ledger.exports(of: id) ?? self.roomOrders[room] ?? ExportConfiguration().orders
+        self.context.ledger.exports(of: id) ?? self.roomOrders[room] ?? [ExportSpec()]
     }
 }
 

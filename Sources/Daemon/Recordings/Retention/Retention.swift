@@ -98,7 +98,7 @@ actor Retention {
         for export in try await self.context.catalogue.pendingExports() {
             found.insert(export.recording)
             // One that waits for space must not keep it from being made.
-            guard export.isOfSeries, !waiting.contains(export.id) else { continue }
+            guard export.spec.series, !waiting.contains(export.id) else { continue }
             // A segment whose folder is gone fails the export; the others are none of retention's business.
             for folder in (try? await self.context.sources(of: export)) ?? [] { found.insert(folder.id) }
         }

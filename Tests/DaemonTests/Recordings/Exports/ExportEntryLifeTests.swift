@@ -11,8 +11,8 @@ import Testing
 @Suite struct ExportEntryLifeTests {
     private static let now = UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000)
 
-    private static func export(from: Double? = nil, to: Double? = nil) -> ExportEntry {
-        ExportEntry(recording: .random(), layout: "tracks", from: from, to: to, created: self.now)
+    private static func export(_ spec: ExportSpec = ExportSpec()) -> ExportEntry {
+        ExportEntry(recording: .random(), spec: spec, created: self.now)
     }
 
     @Test func whatBeganAndSucceededIsDone() {
@@ -40,9 +40,9 @@ import Testing
     }
 
     struct Size: Sendable {
-        var from: Double?
-        var to: Double?
-        var container = "mkv"
+        var from: Int?
+        var to: Int?
+        var container = ExportSpec.Container.mkv
         var bytes: Int64 = 1000
         /// Seconds at which its recordings begin and end.
         var times: [(Int, Int?)] = [(0, 100)]
@@ -50,8 +50,8 @@ import Testing
     }
 
     @Test(arguments: [
-        Size(most: 1000), Size(container: "mp4", most: 2000), Size(bytes: -1, most: 0),
-        Size(bytes: .max, most: 1 << 50), Size(container: "mp4", bytes: .max, most: 1 << 51),
+        Size(most: 1000), Size(container: .mp4, most: 2000), Size(bytes: -1, most: 0),
+        Size(bytes: .max, most: 1 << 50), Size(container: .mp4, bytes: .max, most: 1 << 51),
         Size(from: 0, to: 50, most: 750), Size(from: 50, most: 750), Size(to: 10, most: 150),
         Size(from: 10, to: 20, times: [(0, 50), (50, 100)], most: 150), Size(from: 10, to: 90, most: 1000),
         // Behind the end, without a length, and of times that are wrong: as much as the whole.
@@ -59,8 +59,13 @@ import Testing
         Size(to: 10, times: [(10, 0)], most: 1000),
     ])
     func anExportHasItsShareOfTheBytes(_ size: Size) {
-        var export = Self.export(from: size.from, to: size.to)
-        if size.container != "mkv" { export.options["container"] = size.container }
+        let export = Self.export(
+            ExportSpec(
+                .tracks(.init(container: size.container)),
+                from: size.from.map { .seconds($0) },
+                to: size.to.map { .seconds($0) }
+            )
+        )
         let times = size.times.map { start, end in
             (start: Self.now.adding(.seconds(start)), end: end.map { Self.now.adding(.seconds($0)) })
         }

@@ -20,7 +20,7 @@ import Testing
 
         /// An export that waits, until in so many seconds if that is given.
         func export(of recording: RecordingID = .random(), due: Int? = nil) -> ExportEntry {
-            var export = ExportEntry(recording: recording, layout: "tracks", created: self.now)
+            var export = ExportEntry(recording: recording, created: self.now)
             export.due = due.map { self.now.adding(.seconds($0)) }
             return export
         }

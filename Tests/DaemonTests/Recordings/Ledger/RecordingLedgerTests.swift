@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct RecordingLedgerTests {
     private static let id = RecordingID.random()
-    private static let orders = [ExportSpec(layout: "tracks")]
+    private static let orders = [ExportSpec()]
 
     enum Phase: CaseIterable, Sendable { case unknown, inProgress, closing, ending, incomplete }
 

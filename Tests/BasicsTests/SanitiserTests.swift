@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Storage
+import Basics
 import Testing
 
 @Suite struct SanitiserTests {

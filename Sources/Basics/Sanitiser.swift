@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Basics
-
 /// Turns names from peers and users into path components; the only way such a name reaches a path.
 public enum Sanitiser {
     /// The longest component that comes out, in bytes.
