@@ -79,7 +79,7 @@ public struct HTTPClient: Sendable, Hashable {
         /// Something else; what, in libcurl's words.
         case other(String)
 
-        /// The reason for people, to stand behind the name of the server.
+        /// The reason in plain words, to stand behind the name of the server.
         public var reason: String {
             switch self {
             case .malformedRequest(let part): "the request cannot be sent: \(part)"
@@ -121,12 +121,12 @@ public struct HTTPClient: Sendable, Hashable {
         try await self.run(TransferOrder(request: request, client: self, onBytes: nil))
     }
 
-    /// Sends a request whose answer has no end of its own, such as a stream of events.
+    /// Sends a request whose answer may not end, such as a stream of events.
     ///
     /// Returns when the server has ended the answer. The limit of time is one of silence here, from any byte to the next.
     ///
     /// - Parameter onBytes: takes the body of an answer of success piece by piece, on the thread of all requests of the
-    ///   process: while it does not return, none of them goes on. The body of any other answer is part of the result.
+    ///   process: while it does not return, none of them continues. The body of any other answer is part of the result.
     public func follow(
         _ request: Request,
         onBytes: @escaping @Sendable (UnsafeRawBufferPointer) -> Void

@@ -163,7 +163,7 @@ final class Transfer {
         return true
     }
 
-    /// Why it is to end before its answer does: nobody wants it any more, or a stream of events was silent for too long.
+    /// Why it is to end before its answer does: it was cancelled, or a stream of events was silent for too long.
     var interruption: HTTPClient.Failure? {
         if self.order.isCancelled.load(ordering: .acquiring) { return .cancelled }
         guard self.order.onBytes != nil, ContinuousClock.now - self.lastByte > self.order.request.timeout else {

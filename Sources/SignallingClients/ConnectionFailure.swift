@@ -114,7 +114,7 @@ enum ConnectionFailure {
         )
     }
 
-    /// The reason in words for people; libraries have names of their own for it.
+    /// The reason in plain words; the error's text has a library's names.
     static func words(_ error: Any) -> String {
         switch error {
         case let words as String: String(words.prefix(160))

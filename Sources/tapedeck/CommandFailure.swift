@@ -48,7 +48,7 @@ struct CommandFailure: Error {
         case let error as GStreamerError: self.init(.usage, error.message)
         case let error as CaptureError: self.init(.usage, error.message)
         case let error as RoomServerError: self.init(.usage, error.message)
-        // Foundation's own words for a file name what nobody knows and not the reason.
+        // Foundation's own words for a file lack the reason.
         case let error as CocoaError:
             let reason = (error.underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
             let path = error.filePath.map { "\($0): " } ?? ""

@@ -28,7 +28,7 @@ struct ConfigurationOptions: ParsableArguments {
         }
     }
 
-    /// The storage directory of a command that was told `directory`.
+    /// The storage directory of a command that was given `directory`, or not.
     func directory(or directory: String?) throws(CommandFailure) -> String {
         if let directory { return directory }
         return try self.places()?.storage.directory ?? "."

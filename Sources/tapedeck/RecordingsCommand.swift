@@ -176,7 +176,7 @@ struct RecordingDescription: Encodable {
         }
     }
 
-    /// The state, for people.
+    /// The state in words.
     private var stateTitle: String { self.state == .unfinished ? "interrupted" : self.state.rawValue }
     private var verdictTitle: String { self.verdict?.title ?? "-" }
     private var size: String { "\(self.bytes / 1_000_000) MB" }

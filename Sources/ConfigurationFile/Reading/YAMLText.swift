@@ -103,7 +103,7 @@ struct YAMLText {
         }
     }
 
-    /// The line of a place, for the person who wrote it; nil where it may hold a secret, which no tree tells yet.
+    /// The line of a place, for the person who wrote it; nil where it may hold a secret, which no tree shows yet.
     ///
     /// A line that has more than one value is shown without them.
     private static func shownLine(of place: SourceNode.Place, in text: String) -> String? {

@@ -25,7 +25,7 @@ struct MutedKinds: ParsableArguments {
         return change
     }
 
-    /// The kinds, for people.
+    /// The kinds in words.
     fileprivate var names: String { self.video == self.audio ? "video and audio" : self.video ? "video" : "audio" }
 }
 

@@ -67,7 +67,7 @@ struct DaemonClient: Sendable {
     /// Deletes what a path stands for.
     func delete(_ path: String) async throws { _ = try await self.request("DELETE", path) }
 
-    /// Tells a room something; the room as it is then.
+    /// Sends an order to a room; the room as it is then.
     ///
     /// - Parameter endpoint: behind the room's path.
     func tell(

@@ -56,7 +56,7 @@ struct EventsCommand: AsyncParsableCommand {
         Self.print(event.data)
     }
 
-    /// Prints a line, and ends the program if nobody reads it.
+    /// Prints a line, and ends the program if its reader is gone.
     private static func print(_ line: String) {
         guard (try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8))) == nil else { return }
         Program.end(.success)

@@ -11,7 +11,7 @@ struct LogsCommand: ParsableCommand {
         discussion: "Example: tapedeck logs"
     )
 
-    @Flag(name: .shortAndLong, help: "Go on with new lines until Ctrl-C.")
+    @Flag(name: .shortAndLong, help: "Continue with new lines until Ctrl-C.")
     var follow = false
 
     @Flag(help: "Print lines as JSON, with every field, one object a line.")
@@ -28,7 +28,7 @@ struct LogsCommand: ParsableCommand {
         if self.follow { arguments.append("--follow") }
         if self.json { arguments += ["--output", "json"] }
         if !Output.resultsGoToTerminal || self.follow { arguments.append("--no-pager") }
-        // It ends as usual where nobody reads any more.
+        // journalctl ends as usual when its reader is gone.
         for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM] { signal(number, SIG_DFL) }
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
         execvp(words[0], &words)

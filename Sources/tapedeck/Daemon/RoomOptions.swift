@@ -3,7 +3,7 @@
 import ArgumentParser
 import Model
 
-/// A room of the running daemon that is told something.
+/// A room of the running daemon that gets an order.
 struct RoomOptions: ParsableArguments {
     @Argument(help: "The room's name in the configuration.")
     var room: String
@@ -11,11 +11,11 @@ struct RoomOptions: ParsableArguments {
     @OptionGroup var daemon: DaemonOptions
     @OptionGroup var common: CommonOptions
 
-    /// Tells the room something, and prints the room as it is then.
+    /// Sends the order, and prints the room as it is then.
     ///
     /// - Parameters:
     ///   - endpoint: behind the room's path.
-    ///   - done: what was done, for people; what the room does by default.
+    ///   - done: what was done; what the room does by default.
     func tell(
         _ endpoint: String,
         _ body: (any Encodable)? = nil,
@@ -32,7 +32,7 @@ struct RoomOptions: ParsableArguments {
 }
 
 extension RoomResource {
-    /// What the daemon does in the room, for people.
+    /// What the daemon does in the room, in words.
     var activity: String {
         guard self.phase == .joined else {
             return self.phase.rawValue + (self.reason.map { ", \($0)" } ?? "")
