@@ -115,7 +115,9 @@ struct DaemonClient: Sendable {
                     for event in reader.withLock({ $0.take(bytes) }) { onEvent(event) }
                 }
             }
-        } catch  where hasBegun.load(ordering: .relaxed) {}
+        } catch {
+            guard hasBegun.load(ordering: .relaxed) else { throw error }
+        }
     }
 
     private func decoded<Answer: Decodable>(_ data: Data) throws -> Answer {
