@@ -18,6 +18,26 @@ extension DaemonConfiguration {
         try Self.parse(text: try Self.text(path: path), file: path, values: values)
     }
 
+    /// Reads from a configuration file where its daemon is found and where it stores.
+    ///
+    /// Any other mistake is the daemon's matter, such as a reference to its environment that this process does not have; a
+    /// token behind one is left out. Blocks as `load` does.
+    ///
+    /// - Throws: `ConfigurationError` with every problem if these places are not known.
+    public static func loadPlaces(
+        path: String,
+        values: any ValueSource = ProcessValueSource()
+    ) throws(ConfigurationError) -> (api: APIConfiguration, storage: StorageConfiguration) {
+        let problems = ProblemList(file: path)
+        let (tree, configuration) = Self.read(try Self.text(path: path), problems, values)
+        let places = ["api.listen", "api.tls", "storage.directory"]
+        let isUnknown = problems.concern { key in
+            ["", "api", "storage"].contains(key) || places.contains { key.hasPrefix($0) }
+        }
+        if tree == nil || isUnknown { try problems.check() }
+        return (configuration.api, configuration.storage)
+    }
+
     /// Reads a configuration file as `load` does, and the pipeline files that it names.
     ///
     /// - Throws: `ConfigurationError` with every problem: those of the configuration in the order of its text, then those

@@ -135,6 +135,7 @@ public struct Daemon: Sendable {
             logger: self.logger
         )
         let (listening, listens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (reachable, reaches) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let backend = DaemonBackend(
             supervisor: supervisor,
             store: store,
@@ -153,6 +154,7 @@ public struct Daemon: Sendable {
             onListening: { port in
                 onListening(port)
                 listens.yield()
+                reaches.yield()
             }
         )
         await reloader.serve(control)
@@ -180,7 +182,7 @@ public struct Daemon: Sendable {
                 services: [
                     .init(service: WebhookService(dispatcher: webhooks, metrics: metrics, logger: self.logger)),
                     .init(service: control), .init(service: store), .init(service: rtsp),
-                    .init(service: supervisor),
+                    .init(service: WaitingService(service: supervisor, until: reachable)),
                     .init(service: janitor), .init(service: reloader),
                     .init(service: watchdog),
                 ],

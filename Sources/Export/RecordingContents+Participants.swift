@@ -18,10 +18,12 @@ extension RecordingContents {
         ]
         let found = ways.lazy.map { self.participants.filter($0) }.first { !$0.isEmpty } ?? []
         if found.count == 1, let id = found.first?.id { return id }
+        let names = self.participants.flatMap { [$0.id, self.shown[$0.id]] }
+        let nearest = Spelling.suggestion(for: text, among: names).map { "did you mean '\($0)'? There" } ?? "there"
         throw ExportError(
             .noSuchParticipant,
             found.isEmpty
-                ? "there is no participant '\(text)'; there are: \(self.list(self.participants))"
+                ? "there is no participant '\(text)'; \(nearest) are: \(self.list(self.participants))"
                 : "'\(text)' may be several participants; give the id of one: \(self.list(found))"
         )
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import Synchronization
 
 /// Sends HTTP/1.1 requests by libcurl.
@@ -77,6 +78,21 @@ public struct HTTPClient: Sendable, Hashable {
         case cancelled
         /// Something else; what, in libcurl's words.
         case other(String)
+
+        /// The reason in plain words, to stand behind the name of the server.
+        public var reason: String {
+            switch self {
+            case .malformedRequest(let part): "the request cannot be sent: \(part)"
+            case .nameNotFound: "there is no host of that name"
+            case .notConnected(0): "there is no way to it"
+            case .notConnected(let number): String(cString: strerror(number))
+            case .timedOut: "it does not answer in time"
+            case .closedWithoutAnswer: "it closes the connection without an answer"
+            case .tooLarge: "its answer is too large"
+            case .cancelled: "the request was cancelled"
+            case .tls(let words), .other(let words): words
+            }
+        }
     }
 
     /// Whether any certificate is taken.
@@ -102,7 +118,23 @@ public struct HTTPClient: Sendable, Hashable {
     /// Cancelling the task ends it at once. POST and PATCH have a connection of their own; another request is sent again if
     /// the server has closed a kept connection.
     public func send(_ request: Request) async throws(Failure) -> Answer {
-        let order = TransferOrder(request: request, client: self)
+        try await self.run(TransferOrder(request: request, client: self, onBytes: nil))
+    }
+
+    /// Sends a request whose answer may not end, such as a stream of events.
+    ///
+    /// Returns when the server has ended the answer. The limit of time is one of silence here, from any byte to the next.
+    ///
+    /// - Parameter onBytes: takes the body of an answer of success piece by piece, on the thread of all requests of the
+    ///   process: while it does not return, none of them continues. The body of any other answer is part of the result.
+    public func follow(
+        _ request: Request,
+        onBytes: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
+    ) async throws(Failure) -> Answer {
+        try await self.run(TransferOrder(request: request, client: self, onBytes: onBytes))
+    }
+
+    private func run(_ order: TransferOrder) async throws(Failure) -> Answer {
         return try await withTaskCancellationHandler {
             await withCheckedContinuation { TransferLoop.shared.begin(order, $0) }
         } onCancel: {
@@ -116,10 +148,17 @@ public struct HTTPClient: Sendable, Hashable {
 final class TransferOrder: Sendable {
     let request: HTTPClient.Request
     let client: HTTPClient
+    /// Takes the body of a success as it comes; nil gathers it.
+    let onBytes: (@Sendable (UnsafeRawBufferPointer) -> Void)?
     let isCancelled = Atomic(false)
 
-    init(request: HTTPClient.Request, client: HTTPClient) {
+    init(
+        request: HTTPClient.Request,
+        client: HTTPClient,
+        onBytes: (@Sendable (UnsafeRawBufferPointer) -> Void)?
+    ) {
         self.request = request
         self.client = client
+        self.onBytes = onBytes
     }
 }

@@ -20,6 +20,7 @@ final class Transfer {
     private var headerBytes = 0
     private var body: [UInt8] = []
     private var isTooLarge = false
+    private var lastByte = ContinuousClock.now
 
     init(_ order: TransferOrder, _ continuation: TransferLoop.Continuation) {
         guard let handle = curl_easy_init() else { preconditionFailure("libcurl has no memory") }
@@ -68,7 +69,7 @@ final class Transfer {
         // A resolver that hangs is left behind on its own thread, and does not stop the others' requests.
         self.set(CURLOPT_NOSIGNAL, 1)
         self.set(CURLOPT_QUICK_EXIT, 1)
-        self.set(CURLOPT_TIMEOUT_MS, Self.milliseconds(self.order.request.timeout))
+        if self.order.onBytes == nil { self.set(CURLOPT_TIMEOUT_MS, Self.milliseconds(self.order.request.timeout)) }
         self.set(CURLOPT_CONNECTTIMEOUT_MS, Self.milliseconds(client.connectTimeout))
         if client.isInsecure {
             self.set(CURLOPT_SSL_VERIFYPEER, 0)
@@ -162,7 +163,21 @@ final class Transfer {
         return true
     }
 
+    /// Why it is to end before its answer does: it was cancelled, or a stream of events was silent for too long.
+    var interruption: HTTPClient.Failure? {
+        if self.order.isCancelled.load(ordering: .acquiring) { return .cancelled }
+        guard self.order.onBytes != nil, ContinuousClock.now - self.lastByte > self.order.request.timeout else {
+            return nil
+        }
+        return .timedOut
+    }
+
     private func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        self.lastByte = .now
+        if let onBytes = self.order.onBytes, (200..<300).contains(CCurl_number(self.handle, CURLINFO_RESPONSE_CODE)) {
+            onBytes(bytes)
+            return true
+        }
         guard self.order.request.readsBody else { return false }
         guard self.body.count + bytes.count <= self.order.request.maximumBodyBytes else {
             self.isTooLarge = true

@@ -77,10 +77,11 @@ final class TransferLoop: Sendable {
                     curl_multi_add_handle(multi, transfer.handle)
                 }
             }
-            for (handle, transfer) in transfers where transfer.order.isCancelled.load(ordering: .acquiring) {
+            for (handle, transfer) in transfers {
+                guard let failure = transfer.interruption else { continue }
                 curl_multi_remove_handle(multi, handle)
                 transfers[handle] = nil
-                transfer.end(.cancelled)
+                transfer.end(failure)
             }
             var running: Int32 = 0
             curl_multi_perform(multi, &running)

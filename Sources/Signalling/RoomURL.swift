@@ -36,11 +36,13 @@ public struct RoomURL: Hashable, Sendable, CustomStringConvertible {
     public init(parsing text: String) throws(SignallingError) {
         let scheme = try RoomURLParts.scheme(of: text)
         guard let address = Self.protocols.first(where: { $0.schemes.contains(scheme) }) else {
-            let suggestion = Self.supportedSchemes.first { $0.hasSuffix("+" + scheme) || $0.hasPrefix(scheme + "+") }
+            let suggestion =
+                Self.supportedSchemes.first { $0.hasSuffix("+" + scheme) || $0.hasPrefix(scheme + "+") }
+                ?? Spelling.suggestion(for: scheme, among: Self.supportedSchemes)
             throw RoomURLParts.error(
                 "scheme: \"\(RoomURLParts.excerpt(scheme))\" is not a room scheme; "
                     + (suggestion.map { "did you mean \($0)?" }
-                        ?? "one of \(Self.supportedSchemes.joined(separator: ", ")) is")
+                        ?? "use one of \(Self.supportedSchemes.joined(separator: ", "))")
             )
         }
         self.address = try address.init(RoomURLParts(text, scheme: scheme, takesUser: address.takesUser))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Glibc
 internal import HTTPRequests
 internal import NIOCore
 internal import NIOPosix
@@ -92,7 +93,7 @@ enum ConnectionFailure {
         SignallingError(
             .tlsFailed,
             "TLS with the server at \(address) failed: check that it speaks TLS on that port, and that its certificate "
-                + "is valid, trusted and names the host (\(self.shortened(error))).",
+                + "is valid, trusted and names the host (\(self.words(error))).",
             blame: .configuration
         )
     }
@@ -108,12 +109,28 @@ enum ConnectionFailure {
     private static func lost(_ error: Any, address: String) -> SignallingError {
         SignallingError(
             .unreachable,
-            "The connection to the server at \(address) failed (\(self.shortened(error))).",
+            "The connection to the server at \(address) failed (\(self.words(error))).",
             blame: .network
         )
     }
 
-    private static func shortened(_ error: Any) -> String {
-        String("\(error)".prefix(160))
+    /// The reason in plain words; the error's text has a library's names.
+    static func words(_ error: Any) -> String {
+        switch error {
+        case let words as String: String(words.prefix(160))
+        case let error as IOError: String(cString: strerror(error.errnoCode))
+        case let error as HTTPClient.Failure: error.reason
+        case is NIOSSLError, is BoringSSLError: self.wordsOfTLS("\(error)")
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+            "its certificate is for another name"
+        default: "the connection broke"
+        }
+    }
+
+    /// BoringSSL puts a name such as `CERTIFICATE_VERIFY_FAILED` behind the library's own.
+    private static func wordsOfTLS(_ text: String) -> String {
+        guard let name = text.firstRange(of: "OPENSSL_internal:") else { return "the handshake failed" }
+        let words = text[name.upperBound...].prefix { $0.isLetter || $0 == "_" || $0.isNumber }
+        return words.lowercased().replacing("_", with: " ")
     }
 }

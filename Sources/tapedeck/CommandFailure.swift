@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Export
+import Foundation
 import GStreamer
 import Media
 import RoomServer
@@ -24,6 +25,8 @@ enum ExitCode: Int32 {
 struct CommandFailure: Error {
     var code: ExitCode
     var message: String
+    /// The status of the daemon's answer that said so; nil if no daemon did.
+    var status: Int?
 
     init(_ code: ExitCode, _ message: String) {
         self.code = code
@@ -45,6 +48,12 @@ struct CommandFailure: Error {
         case let error as GStreamerError: self.init(.usage, error.message)
         case let error as CaptureError: self.init(.usage, error.message)
         case let error as RoomServerError: self.init(.usage, error.message)
+        // Foundation's own words for a file lack the reason.
+        case let error as CocoaError:
+            let reason = (error.underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }
+            let path = error.filePath.map { "\($0): " } ?? ""
+            self.init(.usage, path + (reason ?? "it cannot be read or written"))
+        case let error as POSIXError: self.init(.usage, String(cString: strerror(error.code.rawValue)))
         default: self.init(.usage, "\(error)")
         }
     }

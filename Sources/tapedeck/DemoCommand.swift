@@ -46,6 +46,8 @@ struct DemoCommand: AsyncParsableCommand {
             } else {
                 Output.result(result.output)
                 Output.result(result.report.table())
+                let program = CommandLine.arguments.first ?? "tapedeck"
+                Output.message("Play it: mpv \(result.output)\nCheck it: \(program) verify \(result.output)")
             }
             try result.check()
         } catch {

@@ -29,8 +29,7 @@ struct DoctorCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "The daemon's configuration.")
-    var config: String?
+    @OptionGroup var file: ConfigurationOptions
 
     @Option(help: "The storage directory. Default: the configuration's, else the current one.")
     var directory: String?
@@ -90,7 +89,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
     private func configuration() throws -> DaemonConfiguration? {
         do {
-            return try self.config.map { try DaemonConfiguration.load(path: $0) }
+            return try self.file.path.map { try DaemonConfiguration.load(path: $0) }
         } catch {
             throw CommandFailure(error)
         }
@@ -112,7 +111,7 @@ struct DoctorCommand: AsyncParsableCommand {
         settings.storageDirectory = self.directory ?? settings.storageDirectory
         settings.mediaPorts = self.portRange?.ports ?? settings.mediaPorts
         settings.encoderTrial = .init(
-            arguments: ["doctor"] + (self.config.map { ["--config", $0] } ?? []) + ["--try-encoder"],
+            arguments: ["doctor"] + (self.file.path.map { ["--config", $0] } ?? []) + ["--try-encoder"],
             limit: EncoderProbe.processLimit
         )
         settings.iceServers += try self.serversToAsk()

@@ -46,7 +46,7 @@ struct PipelinesCommand: ParsableCommand {
         }
         let lines = catalogue.entries.map { Line($0) }
         if self.common.json {
-            try Output.json(Listing(pipelines: lines))
+            for line in lines { try Output.json(line) }
         } else {
             let header = ["PIPELINE", "ARGUMENT", "FROM", "MISSING HERE", "WHAT IT DOES"]
             let rows = lines.map { line in
@@ -57,38 +57,35 @@ struct PipelinesCommand: ParsableCommand {
             }
             for line in TextTable.lines([header] + rows) { Output.result(line) }
         }
-        try Self.checkOnHost(catalogue)
+        let problems = Self.problems(of: catalogue)
+        guard problems.isEmpty else {
+            let lines = ["the pipeline files have errors"] + problems.map(\.description)
+            throw CommandFailure(.usage, lines.joined(separator: "\n"))
+        }
     }
 
-    /// Fails with everything that is wrong with the files on this host.
-    static func checkOnHost(_ catalogue: PipelineCatalogue) throws(CommandFailure) {
-        let findings = catalogue.entries.flatMap { entry in
+    /// Everything that is wrong with the files on this host.
+    static func problems(of catalogue: PipelineCatalogue) -> [ConfigurationProblem] {
+        catalogue.entries.flatMap { entry in
             entry.file.hostFindings().map { finding in
-                guard case .folder(let path) = entry.origin else { return "\(finding)" }
-                return "\(path): \(finding.key): \(finding.message)"
+                let path = if case .folder(let path) = entry.origin { path } else { entry.file.path }
+                return ConfigurationProblem(file: path, key: finding.key, message: finding.message)
             }
         }
-        guard findings.isEmpty else {
-            throw CommandFailure(.usage, (["the pipeline files have errors"] + findings).joined(separator: "\n"))
-        }
     }
 
-    /// Fails with every output of the configuration whose file needs elements that are not installed here.
-    static func checkOutputs(
-        _ configuration: DaemonConfiguration,
-        _ catalogue: PipelineCatalogue
-    ) throws(CommandFailure) {
-        let findings = configuration.outputFiles(in: catalogue).compactMap { key, file in
+    /// Every output of the configuration whose file needs elements that are not installed here.
+    static func problems(
+        of configuration: DaemonConfiguration,
+        _ catalogue: PipelineCatalogue,
+        file path: String
+    ) -> [ConfigurationProblem] {
+        configuration.outputFiles(in: catalogue).compactMap { key, file in
             let missing = file.missingElements.joined(separator: ", ")
-            return missing.isEmpty ? nil : "\(key): \(file.path) needs what is not installed here: \(missing)"
+            guard !missing.isEmpty else { return nil }
+            let message = "\(file.path) needs what is not installed here: \(missing)"
+            return ConfigurationProblem(file: path, key: key, message: message)
         }
-        guard findings.isEmpty else {
-            throw CommandFailure(.usage, (["outputs cannot work here"] + findings).joined(separator: "\n"))
-        }
-    }
-
-    private struct Listing: Encodable {
-        var pipelines: [Line]
     }
 
     /// One file as it is listed.

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Basics
+import Catalogue
 import Foundation
 import Model
 import Storage
@@ -11,13 +12,15 @@ import Timeline
 struct RecordingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recordings",
-        abstract: "List the recordings of a storage directory, oldest first, or explain one.",
+        abstract: "List the recordings of a storage directory, oldest first; explain or delete them.",
         discussion: """
-            Reads the folders directly; the daemon need not run.
+            A recording is `recording`, `finished`, or `interrupted`: cut off by a crash and not yet closed. Its verdict is \
+            `complete`, `with gaps` or `damaged`. Reads the folders directly; the daemon need not run. \
+            `tapedeck recordings list --help` has the options of the list.
 
             Example: tapedeck recordings show k3v9 --directory /var/lib/tapedeck
             """,
-        subcommands: [ListRecordingsCommand.self, ShowRecordingCommand.self],
+        subcommands: [ListRecordingsCommand.self, ShowRecordingCommand.self, DeleteRecordingsCommand.self],
         defaultSubcommand: ListRecordingsCommand.self
     )
 }
@@ -30,16 +33,16 @@ struct ListRecordingsCommand: AsyncParsableCommand {
         discussion: "Example: tapedeck recordings list --directory /var/lib/tapedeck"
     )
 
-    @Option(help: "Storage directory.")
-    var directory = "."
+    @OptionGroup var storage: StorageOptions
 
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
         do {
-            try RecordingFolder.requireStorage(self.directory)
+            let directory = try self.storage.directory
+            try RecordingFolder.requireStorage(directory)
             var rows: [RecordingDescription] = []
-            for folder in try RecordingFolder.list(storage: self.directory) {
+            for folder in try RecordingFolder.list(storage: directory) {
                 do throws(StorageError) {
                     rows.append(RecordingDescription(try RecordingSummary.read(folder)))
                 } catch {
@@ -49,7 +52,8 @@ struct ListRecordingsCommand: AsyncParsableCommand {
             if self.common.json {
                 for row in rows { try Output.json(row) }
             } else {
-                for line in RecordingDescription.table(rows) { Output.result(line) }
+                let lines = rows.isEmpty ? ["no recordings in \(directory)"] : RecordingDescription.table(rows)
+                for line in lines { Output.result(line) }
             }
         } catch {
             throw CommandFailure(error)
@@ -68,14 +72,13 @@ struct ShowRecordingCommand: AsyncParsableCommand {
     @Argument(help: "The recording's id, the beginning of it, or its folder.")
     var id: String
 
-    @Option(help: "Storage directory in which an id is looked up.")
-    var directory = "."
+    @OptionGroup var storage: StorageOptions
 
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
         do {
-            let folder = try RecordingFolder.find(storage: self.directory, self.id)
+            let folder = try RecordingFolder.find(storage: try self.storage.directory, self.id)
             let description = RecordingDescription(try RecordingSummary.read(folder))
             if self.common.json {
                 try Output.json(description)
@@ -104,8 +107,10 @@ struct RecordingDescription: Encodable {
     var durationSeconds: Double?
     var bytes: Int64
     var parts: Int
+    /// As the HTTP API says it.
+    var state: RecordingEntry.State
     var isFinished: Bool
-    var verdict: String?
+    var verdict: Certificate.Verdict?
     var participants: [String]
     var tags: [String]
     var notes: String?
@@ -113,7 +118,8 @@ struct RecordingDescription: Encodable {
     var exports: [Export]
 
     private enum CodingKeys: String, CodingKey {
-        case id, folder, room, start, durationSeconds, bytes, parts, isFinished = "finished", verdict, participants
+        case id, folder, room, start, durationSeconds, bytes, parts, state, isFinished = "finished", verdict,
+            participants
         case tags, notes, tracks, exports
     }
 
@@ -126,7 +132,8 @@ struct RecordingDescription: Encodable {
         self.bytes = summary.bytes
         self.parts = summary.parts
         self.isFinished = summary.isFinished
-        self.verdict = summary.verdict?.rawValue
+        self.state = summary.isFinished ? .finished : summary.folder.isHeld ? .recording : .unfinished
+        self.verdict = summary.verdict
         let shown = summary.shownNames
         self.participants = summary.participants.map { shown[$0.id] }
         self.tags = summary.tags
@@ -142,19 +149,20 @@ struct RecordingDescription: Encodable {
         }
     }
 
-    private var state: String { self.isFinished ? self.verdict ?? "finished" : "unfinished" }
+    /// The state in words.
+    private var stateTitle: String { self.state == .unfinished ? "interrupted" : self.state.rawValue }
+    private var verdictTitle: String { self.verdict?.title ?? "-" }
     private var size: String { "\(self.bytes / 1_000_000) MB" }
     private var length: String { self.durationSeconds.map { "\(Int($0.rounded())) s" } ?? "-" }
 
     static func table(_ rows: [RecordingDescription]) -> [String] {
-        guard !rows.isEmpty else { return ["no recordings"] }
-        let header = ["ID", "ROOM", "START", "LENGTH", "SIZE", "STATE", "PEOPLE"]
+        let header = ["ID", "ROOM", "START", "LENGTH", "SIZE", "STATE", "VERDICT", "PEOPLE"]
         return TextTable.lines(
             [header]
                 + rows.map { row in
                     [
-                        row.id, row.room, String(row.start.prefix(19)), row.length, row.size, row.state,
-                        "\(row.participants.count)",
+                        row.id, row.room, String(row.start.prefix(19)), row.length, row.size, row.stateTitle,
+                        row.verdictTitle, "\(row.participants.count)",
                     ]
                 }
         )
@@ -164,7 +172,8 @@ struct RecordingDescription: Encodable {
     var lines: [String] {
         var facts = [
             ["recording", self.id], ["room", self.room], ["began", self.start], ["length", self.length],
-            ["size", self.size], ["state", self.state], ["parts", "\(self.parts)"],
+            ["size", self.size], ["state", self.stateTitle], ["verdict", self.verdictTitle],
+            ["parts", "\(self.parts)"],
             ["people", self.participants.joined(separator: ", ")], ["folder", self.folder],
         ]
         if !self.tags.isEmpty { facts.append(["tags", self.tags.joined(separator: ", ")]) }

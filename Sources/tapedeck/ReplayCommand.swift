@@ -96,7 +96,7 @@ struct ReplayCommand: ParsableCommand {
         } catch let failure as TraceReplay.Failure {
             throw failure
         } catch {
-            throw TraceReplay.Failure(message: "it cannot be read: \(error.localizedDescription)")
+            throw TraceReplay.Failure(message: "it cannot be read: \(CommandFailure(error).message)")
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
+import Basics
 import Foundation
 import GStreamer
 
@@ -18,13 +19,33 @@ struct Tapedeck: AsyncParsableCommand {
         version: Program.name,
         subcommands: [
             RecordCommand.self, CameraCommand.self, ProbeCommand.self, ServeCommand.self, RunCommand.self,
-            RoomsCommand.self, StatusCommand.self, MarkCommand.self, MuteCommand.self, UnmuteCommand.self,
-            FreezeCommand.self, UnfreezeCommand.self, SwitchCommand.self, ReloadCommand.self, RecordingsCommand.self,
+            RoomsCommand.self, StatusCommand.self, EventsCommand.self, LogsCommand.self, StartCommand.self,
+            StopCommand.self, PauseCommand.self, ResumeCommand.self, MarkCommand.self, MuteCommand.self,
+            UnmuteCommand.self, FreezeCommand.self, UnfreezeCommand.self, SwitchCommand.self, ReloadCommand.self,
+            RecordingsCommand.self,
             ExportCommand.self, VerifyCommand.self, RepairCommand.self, PipelinesCommand.self, DoctorCommand.self,
             DemoCommand.self, ReplayCommand.self,
             WorkerProcessCommand.self, RTSPProcessCommand.self,
         ]
     )
+}
+
+extension ParsableCommand {
+    /// Says that there is no command of a name, and which one is meant; nil if that is not what is wrong.
+    ///
+    /// - Parameter path: the commands before this one.
+    static func complaint(about arguments: ArraySlice<String>, in path: String = "") -> String? {
+        let known = Self.configuration.subcommands
+        guard let name = arguments.first, !name.hasPrefix("-"), !known.isEmpty else { return nil }
+        if name == "help" { return self.complaint(about: arguments.dropFirst(), in: path) }
+        if let command = known.first(where: { $0._commandName == name }) {
+            return command.complaint(about: arguments.dropFirst(), in: "\(path)\(name) ")
+        }
+        let names = known.filter(\.configuration.shouldDisplay).map(\._commandName)
+        let nearest = Spelling.suggestion(for: name, among: names).map { "did you mean \(path)\($0)?" }
+        let all = "there are: " + names.map { path + $0 }.joined(separator: ", ")
+        return "there is no command \(path)\(name); \(nearest ?? all)"
+    }
 }
 
 @main
@@ -34,6 +55,10 @@ enum Main {
         // a script sends to daemons in general is nothing to us. Without this each of them ends the process.
         for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM] { signal(number, SIG_IGN) }
         Runtime.boundHeaps()
+        if let complaint = Tapedeck.complaint(about: CommandLine.arguments.dropFirst()) {
+            Output.message("tapedeck: \(complaint)")
+            Program.end(.usage)
+        }
         do {
             var command = try Tapedeck.parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {

@@ -25,8 +25,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @Argument(help: "The recording's id, the beginning of it, its folder, or a file.")
     var recording: String
 
-    @Option(help: "Storage directory in which an id is looked up.")
-    var directory = "."
+    @OptionGroup var storage: StorageOptions
 
     @Flag(
         help: "Decode every track with ffmpeg; report errors, frozen and black video, silence. Takes longer."
@@ -72,7 +71,7 @@ struct VerifyCommand: AsyncParsableCommand {
         if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), !isDirectory.boolValue {
             return (try FileExamination.certificate(file: path), { _ in path })
         }
-        let folder = try RecordingFolder.find(storage: self.directory, self.recording)
+        let folder = try RecordingFolder.find(storage: try self.storage.directory, self.recording)
         return (
             try RecordingExamination.certificate(of: folder),
             { $0.hasPrefix("/") ? $0 : folder.path + "/" + $0 }

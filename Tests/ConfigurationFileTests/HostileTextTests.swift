@@ -30,10 +30,15 @@ import Testing
         ("half a JSON text", #"{"storage": {"directory": "/a"#, "not YAML"),
         (
             "tabs", "storage:\n\tdirectory: /a",
-            "line 2, column 1: not YAML: found character that cannot start any token while scanning for the next token; "
-                + "indent with blanks, not with tabs"
+            "line 2, column 1: not YAML: found character that cannot start any token while scanning for the next token "
+                + #"in the line "directory: /a"; indent with blanks, not with tabs"#
         ),
-        ("wrong indentation", "storage:\n  directory: /a\n keep: 3d", "line 3, column 2: not YAML"),
+        ("wrong indentation", "storage:\n  directory: /a\n keep: 3d", #"in the line "keep: 3d""#),
+        ("two values", "storage: { directory: /a, keep: 3d }}", #"in the line "storage: …""#),
+        (
+            "secret", "api:\n  token: a: b",
+            "line 2, column 11: not YAML: mapping values are not allowed in this context"
+        ),
         ("NUL", "storage:\n  directory: /a\0b", "line 2, column 16: control characters are not allowed"),
         ("escape", "a: \u{1B}[31m", "line 1, column 4: control characters are not allowed"),
         ("two documents", "{}\n---\n{}", "line 2, column 1: a second document begins here; accepted: one document"),

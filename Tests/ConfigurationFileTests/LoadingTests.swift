@@ -216,4 +216,34 @@ import Testing
         #expect(throws: ValueSourceError("is a directory")) { try values.contents(ofFile: folder.path) }
         #expect(throws: ValueSourceError.self) { try values.contents(ofFile: "\(folder.path)/none") }
     }
+
+    /// A command in an operator's shell has not what the daemon's environment has.
+    @Test func findsTheDaemonOfAFileWithOtherMistakes() throws {
+        let folder = try TemporaryFolder()
+        func places(_ text: String) throws(ConfigurationError) -> (api: APIConfiguration, storage: StorageConfiguration)
+        {
+            let path = try? folder.file("a.yaml", text.utf8)
+            return try DaemonConfiguration.loadPlaces(path: path ?? "", values: FixedValues())
+        }
+        let found = try places(
+            """
+            storage: { directory: /srv/a, keep: 1m }
+            api:
+              listen: 0.0.0.0:9000
+              tokens:
+                - { name: a, value: "${NOT_HERE}", scopes: [read] }
+                - { name: b, value: s3cret-s3cret-s3cret, scopes: [read] }
+            rooms: { r: { url: "${NOT_HERE}" } }
+            """
+        )
+        #expect(found.storage.directory == "/srv/a")
+        #expect(found.api.host == "0.0.0.0" && found.api.port == 9000)
+        #expect(found.api.tokens.map(\.name) == ["b"])
+        for text in [
+            "storage: { directory: \"${NOT_HERE}\" }", "storage: []", "api: { listen: x:y }",
+            "api: { tls: { key: /k } }", "[",
+        ] {
+            #expect(throws: ConfigurationError.self, "\(text)") { try places(text) }
+        }
+    }
 }

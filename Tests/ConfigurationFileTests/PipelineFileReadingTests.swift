@@ -266,7 +266,10 @@ struct PipelineFolderTests {
               ant:
                 url: socketio+http://h/3
                 jion: always
-                send: { capture: tset }
+                send: { capture: tset, fps: 100 }
+              bee:
+                url: socketio+http://h/4
+                send: { capture: 7, parameters: { pattern: ball } }
             storage: { keep: 30 }
             """
         #expect(
@@ -276,7 +279,10 @@ struct PipelineFolderTests {
                 "x.yaml:12:13: rooms.dotted.name.outputs[1].pipeline.parameters.folder: is not taken",
                 "x.yaml:13:13: rooms.dotted.name.outputs[1].pipeline.parameters.colour: output/hls has no such parameter",
                 "x.yaml:16:5: rooms.ant.jion: unknown key",
-                "x.yaml:18:18: storage.keep: found 30",
+                "x.yaml:17:13: rooms.ant.send.capture: no pipeline file capture/tset gives video",
+                "x.yaml:17:33: rooms.ant.send.fps: found 100",
+                "x.yaml:20:22: rooms.bee.send.capture: found 7",
+                "x.yaml:21:18: storage.keep: found 30",
             ]
         )
     }

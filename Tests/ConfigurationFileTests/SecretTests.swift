@@ -58,6 +58,8 @@ import Testing
             "api: { listen: \"${VALUE}\", cors_origins: [\"${VALUE}\"] }",
             "api: { tokens: [{ name: a, value: x, scopes: [\"${VALUE}\"] }] }",
             "workers: { export_jobs: \"${VALUE}\" }",
+            "api:\n  token: s3cret: x", "webhooks:\n  - url: s3cret: x", "api: { listen: x, tok{en: s3cret }",
+            "api:\n  listen: x\n  tok: en: s3cret", "api:\n  token: \"a\n  listen: s3cret\" b",
         ]
     )
     func problemsShowNoSecret(text: String) throws {

@@ -371,7 +371,7 @@ def test_commands_talk_to_the_daemon(stage):
     daemon = Daemon(stage, {"standup": room(server, "one")})
     daemon.wait_for_phase("standup", "joined")
     rooms = stage.run_tapedeck("rooms", "--api", daemon.url, "--json")
-    assert rooms.exit_code == 0 and rooms.result()["rooms"][0]["name"] == "standup", rooms.story()
+    assert rooms.exit_code == 0 and [fact["name"] for fact in rooms.facts] == ["standup"], rooms.story()
     table = stage.run_tapedeck("status", "--api", daemon.url, "--once")
     assert table.exit_code == 0 and "standup" in table.output, table.story()
     # A pipe is shown the table once, also from a terminal.

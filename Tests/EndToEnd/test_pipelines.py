@@ -53,7 +53,7 @@ def folder(stage):
 
 
 def listed(process):
-    return {line["name"]: line for line in json.loads(process.output)["pipelines"]}
+    return {line["name"]: line for line in process.facts}
 
 
 def wait_for_frames(recorder, storage, count):

@@ -205,7 +205,7 @@ def test_no_secret_is_told_anywhere(stage, monkeypatch):
     assert status == 422 and len(json.loads(body)["problems"]) >= 6, body
     answers.append(body)
     commands = [stage.run_tapedeck("run", "--config", daemon.path, "--check", "--json")]
-    assert commands[0].exit_code == 2 and "tokn" in commands[0].messages, commands[0].story()
+    assert commands[0].exit_code == 2 and "tokn" in commands[0].output, commands[0].story()
     daemon.path.write_text(good)
     commands += [stage.run_tapedeck("run", "--config", daemon.path, "--check"),
                  stage.run_tapedeck("doctor", "--config", daemon.path, "--json")]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HTTPRequests
+import Synchronization
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(5))) struct HTTPClientTests {
@@ -98,6 +99,29 @@ import Testing
             return
         }
         #expect(try await Self.failure(.text("SSH-2.0-OpenSSH_9.2\r\n")) != nil)
+    }
+
+    @Test func followsAnAnswerPieceByPiece() async throws {
+        let server = try await PlainServer(.text("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsomething"))
+        let came = Mutex("")
+        let answer = try await HTTPClient().follow(HTTPClient.Request("GET", server.url)) { bytes in
+            came.withLock { $0 += String(decoding: bytes, as: UTF8.self) }
+        }
+        #expect(answer.status == 200 && answer.body.isEmpty)
+        #expect(came.withLock { $0 } == "something")
+        try await server.close()
+        // Words about a failure are no events, and a server that falls silent is left.
+        let refusing = try await PlainServer(.text("HTTP/1.1 401 No\r\nContent-Length: 3\r\n\r\nwhy"))
+        let refusal = try await HTTPClient().follow(HTTPClient.Request("GET", refusing.url)) { _ in
+            Issue.record("taken for a success")
+        }
+        #expect(refusal.body == Array("why".utf8))
+        try await refusing.close()
+        let silent = try await PlainServer(.text("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsome"))
+        var request = HTTPClient.Request("GET", silent.url)
+        request.timeout = .milliseconds(200)
+        await #expect(throws: HTTPClient.Failure.timedOut) { try await HTTPClient().follow(request) { _ in } }
+        try await silent.close()
     }
 
     @Test func boundsWhatItTakes() async throws {

@@ -21,14 +21,18 @@ extension DaemonConfiguration {
 
     /// Adds what the rooms want of pipeline files and those do not have.
     ///
-    /// Rooms that have problems already are left out: what is wrong in them stands at its default.
+    /// Captures and outputs that have problems already are left out: what is wrong in them stands at its default.
     func check(_ catalogue: PipelineCatalogue, _ problems: ProblemList) {
         var folders: Set<String> = []
         for (name, room) in self.rooms.sorted(by: { $0.key < $1.key }) {
-            guard !problems.concern(keysBeginningWith: "rooms.\(name).") else { continue }
-            room.spec.send?.check(catalogue, path: "rooms.\(name).send", problems)
+            let path = "rooms.\(name)"
+            let captures = ["capture", "audio", "parameters"].map { "\(path).send.\($0)" }
+            if !problems.concern({ key in captures.contains { key.hasPrefix($0) } }) {
+                room.spec.send?.check(catalogue, path: "\(path).send", problems)
+            }
+            guard !problems.concern(keysBeginningWith: "\(path).outputs") else { continue }
             for (index, output) in room.spec.outputs.enumerated() {
-                output.pipeline?.check(catalogue, path: "rooms.\(name).outputs[\(index)].pipeline", &folders, problems)
+                output.pipeline?.check(catalogue, path: "\(path).outputs[\(index)].pipeline", &folders, problems)
             }
         }
     }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// Reads the values of a mapping by the keys of a table; every problem goes to a list.
 struct MappingReader {
     /// Where the mapping is, as `rooms.standup.record`; empty for the whole text.

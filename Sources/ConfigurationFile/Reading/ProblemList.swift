@@ -14,9 +14,10 @@ final class ProblemList {
     }
 
     /// Whether a key that begins so has a problem.
-    func concern(keysBeginningWith prefix: String) -> Bool {
-        self.problems.contains { $0.key.hasPrefix(prefix) }
-    }
+    func concern(keysBeginningWith prefix: String) -> Bool { self.concern { $0.hasPrefix(prefix) } }
+
+    /// Whether a key that is meant has a problem.
+    func concern(_ isMeant: (String) -> Bool) -> Bool { self.problems.contains { isMeant($0.key) } }
 
     /// Adds a problem.
     func add(

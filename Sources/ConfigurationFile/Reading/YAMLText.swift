@@ -91,7 +91,9 @@ struct YAMLText {
             let message = [problem, context?.text].compactMap { $0 }.joined(separator: " ")
             let place = SourceNode.Place(line: mark.line, column: mark.column)
             let isTab = text.index(of: place).map { $0 < text.endIndex && text[$0] == "\t" } ?? false
-            self.problems.add(place, "", "not YAML: \(message)" + (isTab ? "; indent with blanks, not with tabs" : ""))
+            let line = Self.shownLine(of: place, in: text).map { " in the line \"\($0)\"" } ?? ""
+            let advice = isTab ? "; indent with blanks, not with tabs" : ""
+            self.problems.add(place, "", "not YAML: \(message)\(line)\(advice)")
         case .duplicatedKeysInMapping(let names, let context):
             let place = SourceNode.Place(line: context.mark.line, column: context.mark.column)
             let shown = names.prefix(3).map { "\"\(Excerpt.text($0))\"" }.joined(separator: ", ")
@@ -100,6 +102,24 @@ struct YAMLText {
             self.problems.add(nil, "", "cannot be parsed")
         }
     }
+
+    /// The line of a place, for the person who wrote it; nil where it may hold a secret, which no tree shows yet.
+    ///
+    /// A line that has more than one value is shown without them.
+    private static func shownLine(of place: SourceNode.Place, in text: String) -> String? {
+        guard let start = text.index(of: SourceNode.Place(line: place.line, column: 1)) else { return nil }
+        let line = text[start...].prefix { !$0.isNewline }.trimmingPrefix { $0.isWhitespace || $0 == "-" }
+        let parts = line.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count > 1, Self.harmlessKeys.contains(String(parts[0])) else { return nil }
+        return parts.count == 2 && !line.contains(",") ? Excerpt.text(line) : "\(parts[0]): …"
+    }
+
+    /// Every key whose value may be shown.
+    private static let harmlessKeys = Set(
+        RootKeys.table.paths.compactMap { path in path.split { ".[]*".contains($0) }.last.map(String.init) }
+    ).subtracting([
+        "credential", "parameters", "password", "secret", "sha256", "token", "tokens", "url", "users", "value",
+    ])
 
     private mutating func convert(_ node: Node, key: String, depth: Int) -> SourceNode {
         self.nodes += 1

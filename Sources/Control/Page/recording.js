@@ -12,17 +12,17 @@ import { Player } from "./player.js";
 /** What the state and the verdict of a recording are to people, with a tone. */
 export function verdict(recording) {
   if (recording.state === "recording") return ["Recording", "live", "It goes on."];
-  if (recording.state === "unfinished") return ["Cut off", "warn", "It was cut off and not yet repaired."];
+  if (recording.state === "unfinished") return ["Interrupted", "warn", "A crash cut it off; it is not yet repaired."];
   if (recording.verdict === "complete") {
     return ["Complete", "good", "Every track was read back, and nothing is missing."];
   }
   if (recording.verdict === "complete-with-gaps") {
-    return ["Gaps", "quiet", "Everything that came is there, but something never came: the certificate says what."];
+    return ["With gaps", "quiet", "Everything that came is there, but something never came: the certificate says what."];
   }
   if (recording.verdict === "damaged") {
     return ["Damaged", "warn", "Something is missing or was changed: the certificate says what."];
   }
-  return ["Not exported", "quiet", "Nothing has been exported yet, so nothing has been checked."];
+  return ["Finished", "quiet", "Nothing has been exported yet, so nothing has been checked."];
 }
 
 /** Asks, and deletes; whether it is gone. */
@@ -41,7 +41,7 @@ export async function deleteRecording(recording) {
 }
 
 const dialog = byId("recording-dialog");
-const VERDICTS = { complete: "Complete", "complete-with-gaps": "Complete with gaps", damaged: "Damaged" };
+const VERDICTS = { complete: "Complete", "complete-with-gaps": "With gaps", damaged: "Damaged" };
 
 /** The dialog with a recording's details. */
 class RecordingDialog {

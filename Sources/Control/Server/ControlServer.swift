@@ -160,7 +160,7 @@ public final class ControlServer: Service {
         do {
             builder = try self.identity.map { try .tls(plain, tlsConfiguration: $0) } ?? plain
         } catch {
-            throw ControlServerError(.identity, "The certificate and the key cannot be used: \(error)")
+            throw ControlServerError(.identity, "The certificate and the key cannot be used together.")
         }
         // The framework tells of each start and stop; what matters of it is logged here.
         var quiet = self.logger
@@ -187,9 +187,12 @@ public final class ControlServer: Service {
         while true {
             do {
                 return try await application.run()
+            } catch let error as SocketAddressError {
+                guard case .unknown(let host, _) = error else { throw error }
+                throw ControlServerError(.listen, "Cannot listen on \(host): no such host name is known.")
             } catch let error as IOError {
                 let address = "\(self.configuration.host):\(self.configuration.port)"
-                let message = "Cannot listen on \(address): \(error)"
+                let message = "Cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))."
                 guard [EADDRINUSE, EADDRNOTAVAIL].contains(error.errnoCode) else {
                     let isShort = [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode)
                     throw ControlServerError(isShort ? .exhausted : .listen, message)
@@ -197,7 +200,7 @@ public final class ControlServer: Service {
                 guard ContinuousClock.now < deadline else { throw ControlServerError(.addressNotFree, message) }
                 if !isTold {
                     self.logger.warning(
-                        "waiting for the address of the interface",
+                        "nothing is recorded before the address of the API is free",
                         metadata: .tagged([.errorMessage: "\(message)", .detail: "for \(patience)"])
                     )
                 }
@@ -224,7 +227,7 @@ public final class ControlServer: Service {
         } catch {
             throw ControlServerError(
                 .identity,
-                "\(files.certificateFile) and \(files.keyFile) cannot be used: \(error)"
+                "\(files.certificateFile) and \(files.keyFile) cannot be used: one of them cannot be read, or is not PEM."
             )
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
@@ -49,10 +50,14 @@ enum ICEServerProbe {
     private static func reason(_ error: any Error) -> String {
         switch error {
         // One for each address of the host; the first says enough.
-        case let error as NIOConnectionError: "\(error.connectionErrors.first?.error ?? error)"
+        case let error as NIOConnectionError:
+            error.connectionErrors.first.map { Self.reason($0.error) } ?? "there is no host of that name"
+        case let error as IOError: String(cString: strerror(error.errnoCode))
+        case ChannelError.connectTimeout: "it does not answer"
         case is NIOSSLError, is NIOSSLExtraError:
             "\(error)".contains("CERTIFICATE_VERIFY_FAILED") || error is NIOSSLExtraError
-                ? "its certificate is not trusted, or for another name" : "TLS fails: \(error)"
+                ? "its certificate is not trusted, or for another name"
+                : "TLS fails: check that it speaks TLS on that port"
         default: "\(error)"
         }
     }

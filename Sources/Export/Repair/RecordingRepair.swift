@@ -137,7 +137,7 @@ public enum RecordingRepair {
         } catch let error as MatroskaError {
             report.unreadable[name] = error.message
         } catch {
-            report.unreadable[name] = "\(error)"
+            report.unreadable[name] = "it is gone, or the system does not let this account see it"
         }
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+import Glibc
 public import Logging
 import NIOCore
 import NIOHTTP1
@@ -115,7 +116,9 @@ public final class RoomServer: Sendable {
         case EADDRNOTAVAIL:
             return RoomServerError(.addressNotAvailable, "\(place) is not an address of this machine.")
         default:
-            return RoomServerError(.listenFailed, "Cannot listen on \(place): \(error).")
+            let reason =
+                (error as? IOError).map { String(cString: strerror($0.errnoCode)) } ?? "no such host name is known"
+            return RoomServerError(.listenFailed, "Cannot listen on \(place): \(reason).")
         }
     }
 }

@@ -7,7 +7,7 @@ extension Certificate.Verdict {
     public var title: String {
         switch self {
         case .complete: "complete"
-        case .completeWithGaps: "complete with gaps"
+        case .completeWithGaps: "with gaps"
         case .damaged: "damaged"
         }
     }

@@ -4,16 +4,9 @@ import ArgumentParser
 import Basics
 import Model
 
-/// The room whose camera is changed, and how the daemon is found.
-struct RoomCameraOptions: ParsableArguments {
-    @Argument(help: "The room's name in the configuration.")
-    var room: String
-
-    @OptionGroup var daemon: DaemonOptions
-    @OptionGroup var common: CommonOptions
-
-    fileprivate func change(_ change: CameraChange) async throws {
-        try await self.daemon.client().patch("/v1/rooms/\(PercentCoding.encode(self.room))/camera", change)
+extension RoomOptions {
+    fileprivate func change(_ change: CameraChange, done: String) async throws {
+        try await self.tell("camera", change, method: "PATCH", done: done)
     }
 }
 
@@ -31,6 +24,9 @@ struct MutedKinds: ParsableArguments {
         if self.audio || !self.video { change.isAudioMuted = isMuted }
         return change
     }
+
+    /// The kinds in words.
+    fileprivate var names: String { self.video == self.audio ? "video and audio" : self.video ? "video" : "audio" }
 }
 
 /// `tapedeck mute`.
@@ -42,10 +38,10 @@ struct MuteCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var kinds: MutedKinds
-    @OptionGroup var camera: RoomCameraOptions
+    @OptionGroup var room: RoomOptions
 
     mutating func run() async throws {
-        try await self.camera.change(self.kinds.change(true))
+        try await self.room.change(self.kinds.change(true), done: "\(self.kinds.names) muted")
     }
 }
 
@@ -58,10 +54,10 @@ struct UnmuteCommand: AsyncParsableCommand {
     )
 
     @OptionGroup var kinds: MutedKinds
-    @OptionGroup var camera: RoomCameraOptions
+    @OptionGroup var room: RoomOptions
 
     mutating func run() async throws {
-        try await self.camera.change(self.kinds.change(false))
+        try await self.room.change(self.kinds.change(false), done: "\(self.kinds.names) unmuted")
     }
 }
 
@@ -73,12 +69,12 @@ struct FreezeCommand: AsyncParsableCommand {
         discussion: "Example: tapedeck freeze standup"
     )
 
-    @OptionGroup var camera: RoomCameraOptions
+    @OptionGroup var room: RoomOptions
 
     mutating func run() async throws {
         var change = CameraChange()
         change.isFrozen = true
-        try await self.camera.change(change)
+        try await self.room.change(change, done: "video frozen")
     }
 }
 
@@ -90,12 +86,12 @@ struct UnfreezeCommand: AsyncParsableCommand {
         discussion: "Example: tapedeck unfreeze standup"
     )
 
-    @OptionGroup var camera: RoomCameraOptions
+    @OptionGroup var room: RoomOptions
 
     mutating func run() async throws {
         var change = CameraChange()
         change.isFrozen = false
-        try await self.camera.change(change)
+        try await self.room.change(change, done: "video moves again")
     }
 }
 
@@ -139,7 +135,7 @@ struct SwitchCommand: AsyncParsableCommand {
     @Option(help: "Audio bit rate, 6k to 510k.")
     var audioBitrate: AudioBitRate?
 
-    @OptionGroup var camera: RoomCameraOptions
+    @OptionGroup var room: RoomOptions
 
     /// The daemon says what is wrong with values.
     mutating func validate() throws {
@@ -159,6 +155,6 @@ struct SwitchCommand: AsyncParsableCommand {
         change.framesPerSecond = self.fps
         change.bitsPerSecond = self.bitrate?.bitsPerSecond
         change.audioBitsPerSecond = self.audioBitrate?.bitsPerSecond
-        try await self.camera.change(change)
+        try await self.room.change(change, done: "camera changed")
     }
 }

@@ -20,6 +20,10 @@ struct ReloadCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         try await self.daemon.client().post("/v1/reload")
-        Output.message("the new configuration is in force")
+        if self.common.json {
+            try Output.json(["reloaded": true])
+        } else {
+            Output.result("configuration reloaded")
+        }
     }
 }

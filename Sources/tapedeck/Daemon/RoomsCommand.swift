@@ -17,7 +17,7 @@ struct RoomsCommand: AsyncParsableCommand {
     mutating func run() async throws {
         let answer = try await self.daemon.client().get("/v1/rooms", as: RoomList.self)
         if self.common.json {
-            try Output.json(answer)
+            for room in answer.rooms { try Output.json(room) }
         } else {
             for line in RoomTable.lines(answer.rooms) { Output.result(line) }
         }

@@ -29,8 +29,7 @@ struct RunCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "The configuration file; docs/tapedeck.example.yaml explains every key.")
-    var config: String
+    @OptionGroup var file: ConfigurationOptions
 
     @Flag(
         help: """
@@ -46,36 +45,31 @@ struct RunCommand: AsyncParsableCommand {
     mutating func run() async throws {
         // Until it means that the configuration is read again: what is asked of it now is being done.
         signal(SIGHUP, SIG_IGN)
+        guard let path = self.file.path else {
+            let usual = ConfigurationOptions.usualPath
+            throw CommandFailure(
+                .usage,
+                "there is no configuration file \(usual) that can be read; --config names another"
+            )
+        }
+        if self.check { return try self.checkAll(path) }
         let values = NotedValueSource()
         let configuration: DaemonConfiguration
         let pipelines: PipelineCatalogue
         do throws(ConfigurationError) {
-            (configuration, pipelines) = try DaemonConfiguration.loadWithPipelines(path: self.config, values: values)
+            (configuration, pipelines) = try DaemonConfiguration.loadWithPipelines(path: path, values: values)
         } catch {
-            throw CommandFailure(.usage, "the configuration has errors\n\(error)")
+            throw Self.refusal(error.problems)
         }
         // The program's own files were tested with the program: GStreamer is loaded for an operator's files only.
-        if self.check || configuration.pipelines.directory != nil {
+        if configuration.pipelines.directory != nil {
             do throws(GStreamerError) {
                 try Runtime.initialise()
             } catch {
                 throw CommandFailure(error)
             }
-            try PipelinesCommand.checkOnHost(pipelines)
-            if self.check {
-                try PipelinesCommand.checkOutputs(configuration, pipelines)
-                try Self.checkExports(configuration)
-                try Self.checkStorage(configuration)
-            }
-        }
-        if self.check {
-            let result = CheckResult(configuration: self.config, rooms: configuration.rooms.count)
-            if self.common.json {
-                try Output.json(result)
-            } else {
-                Output.result("\(result.configuration): no problem, \(result.rooms) rooms")
-            }
-            return
+            let problems = PipelinesCommand.problems(of: pipelines)
+            guard problems.isEmpty else { throw Self.refusal(problems) }
         }
         // Files 0640 and folders 0750, whatever was inherited; workers and jobs inherit it from here.
         umask(0o027)
@@ -85,7 +79,7 @@ struct RunCommand: AsyncParsableCommand {
             startTime: Date().timeIntervalSince1970
         )
         let daemon = Daemon(
-            configurationPath: self.config,
+            configurationPath: path,
             configuration: configuration,
             values: values,
             // Not its path: after an upgrade replaced the file, workers are still of this build.
@@ -105,29 +99,74 @@ struct RunCommand: AsyncParsableCommand {
             }
         } catch {
             // The service manager starts it again after any code but 2.
-            throw CommandFailure(Daemon.needsChange(after: error) ? .usage : .unavailable, "\(error)")
+            throw CommandFailure(
+                Daemon.needsChange(after: error) ? .usage : .unavailable,
+                CommandFailure(error).message
+            )
         }
     }
 
-    /// Fails where recordings could not be stored.
-    private static func checkStorage(_ configuration: DaemonConfiguration) throws(CommandFailure) {
-        do throws(StorageError) {
-            try RecordingFolder.checkStorage(configuration.storage.directory)
+    /// Prints every problem that the configuration has on this host, or that there is none.
+    private func checkAll(_ path: String) throws {
+        do throws(GStreamerError) {
+            try Runtime.initialise()
         } catch {
-            throw CommandFailure(.usage, "storage.directory: \(error.message)")
+            throw CommandFailure(error)
+        }
+        var problems: [ConfigurationProblem] = []
+        var rooms = 0
+        do throws(ConfigurationError) {
+            let (configuration, pipelines) = try DaemonConfiguration.loadWithPipelines(path: path)
+            rooms = configuration.rooms.count
+            problems += PipelinesCommand.problems(of: configuration, pipelines, file: path)
+            problems += Self.exportProblems(configuration, path) + PipelinesCommand.problems(of: pipelines)
+        } catch {
+            problems += error.problems
+        }
+        problems += Self.storageProblems(path)
+        guard problems.isEmpty else {
+            guard self.common.json else { throw Self.refusal(problems) }
+            for problem in problems { try Output.json(problem) }
+            throw CommandFailure(.usage, "\(path): \(Self.count(problems.count, "problem"))")
+        }
+        if self.common.json {
+            try Output.json(CheckResult(configuration: path, rooms: rooms))
+        } else {
+            Output.result("\(path): no problem, \(Self.count(rooms, "room"))")
         }
     }
 
-    /// Fails where a room orders files that this host has no program for.
-    private static func checkExports(_ configuration: DaemonConfiguration) throws(CommandFailure) {
+    private static func refusal(_ problems: [ConfigurationProblem]) -> CommandFailure {
+        CommandFailure(.usage, (["the configuration has errors"] + problems.map(\.description)).joined(separator: "\n"))
+    }
+
+    private static func count(_ number: Int, _ thing: String) -> String {
+        "\(number) \(thing)\(number == 1 ? "" : "s")"
+    }
+
+    /// Why recordings could not be stored; nothing where the file does not say where.
+    private static func storageProblems(_ path: String) -> [ConfigurationProblem] {
+        guard let storage = try? DaemonConfiguration.loadPlaces(path: path).storage else { return [] }
+        do throws(StorageError) {
+            try RecordingFolder.checkStorage(storage.directory)
+            return []
+        } catch {
+            return [ConfigurationProblem(file: path, key: "storage.directory", message: error.message)]
+        }
+    }
+
+    /// The rooms that order files which this host has no program for.
+    private static func exportProblems(_ configuration: DaemonConfiguration, _ path: String) -> [ConfigurationProblem] {
         let rooms = configuration.rooms.filter { room in
             room.value.exportOrders?.contains { $0.layout.tracks?.container == .mp4 } ?? false
         }
-        guard let room = rooms.keys.min() else { return }
+        guard !rooms.isEmpty else { return [] }
         do throws(ExportError) {
             try FFmpegMux.requireProgram()
+            return []
         } catch {
-            throw CommandFailure(.usage, "room \(room), container mp4: \(error.message)")
+            let message = "container mp4: \(error.message)"
+            return rooms.keys.sorted().map { ConfigurationProblem(file: path, key: "rooms.\($0)", message: message) }
         }
     }
 

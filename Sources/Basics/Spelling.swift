@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Finds what somebody meant to write.
-enum Spelling {
-    /// The known word nearest to a misspelt one; nil if none is near.
-    static func suggestion(for word: String, among known: [String]) -> String? {
+public enum Spelling {
+    /// The known word nearest to a misspelt one; nil if none is near, or if the word is longer than 64 characters.
+    public static func suggestion(for word: String, among known: [String]) -> String? {
         let wanted = Self.folded(word)
         guard wanted.count <= 64 else { return nil }
         let limit = max(1, wanted.count / 3)
