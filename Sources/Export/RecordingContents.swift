@@ -288,7 +288,7 @@ struct RecordingContents {
         place: (SegmentInfo) -> TrackSource.Placement?
     ) {
         do throws(ExportError) {
-            let source = try TrackSource(
+            var source = try TrackSource(
                 folder: folder,
                 file: file,
                 participant: participant,
@@ -304,10 +304,18 @@ struct RecordingContents {
                 self.warnings.append("\(prefix)\(file) has no units")
                 return
             }
+            if source.track.codec == .opus { source.missingPackets = source.number.flatMap(self.missingPackets) }
             self.sources.append(source)
         } catch {
             self.unusable[prefix + file] = error
             self.warnings.append("\(prefix)\(file) is left out: \(error.message)")
         }
+    }
+
+    /// How many packets of a track never came, or came and are in no file; `nil` if they were not counted to the end.
+    private func missingPackets(_ track: Int) -> UInt64? {
+        let accounts = self.facts.accounts.filter { $0.tracks.contains(track) }
+        guard let counted = self.packets[track], !accounts.isEmpty, accounts.allSatisfy(\.isFinal) else { return nil }
+        return accounts.reduce(UInt64(max(0, counted.lost))) { $0 &+ $1.refusedPackets &+ $1.waiting }
     }
 }

@@ -129,7 +129,9 @@ extension RecordingSession {
         var damage = TrackDamage.OnUnit.unchanged
         if isCutOff {
             damage = track.damage.beginsDamaged(lostPackets: lostPackets)
-        } else if track.isVideo, !isFirst {
+        } else if track.isVideo, !isFirst,
+            !writer.isDiscontinuity(rtpTime: unit.unit.rtpTime, arrivalNanoseconds: now)
+        {
             damage = track.damage.unitCame(lostPackets: lostPackets, isWholeKeyframe: isWholeKeyframe)
             self.note(damage, unit.unit, track)
         }

@@ -258,18 +258,24 @@ public final class TrackFileWriter {
                 return inspection.isKeyframe && self.track.codec == .h264 ? .needsParameterSets : .needsKeyframe
             }
             try self.open(header, room: payload.count, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
-        case .writing(let open):
-            let step = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.lastRTPTime ?? rtpTime))
-            let fileTime = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.firstRTPTime ?? rtpTime))
-            let passed = max(0, arrivalNanoseconds &- open.lastArrivalNanoseconds)
-            guard (-Self.longestStepBackNanoseconds...Self.longestPauseNanoseconds).contains(step),
-                step &- passed <= Self.longestStepAheadNanoseconds,
-                fileTime <= Self.longestFileNanoseconds
-            else { return .discontinuity }
+        case .writing:
+            let isElsewhere = self.isDiscontinuity(rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+            guard !isElsewhere else { return .discontinuity }
         }
         try self.append(payload, rtpTime: rtpTime, isKeyframe: inspection.isKeyframe, at: arrivalNanoseconds)
         self.note(inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
         return .written(isKeyframe: inspection.isKeyframe)
+    }
+
+    /// Whether a unit of this time cannot be in the file, but begins another one: see `WriteResult.discontinuity`.
+    func isDiscontinuity(rtpTime: Int64, arrivalNanoseconds: Int64) -> Bool {
+        guard case .writing(let open) = self.state else { return false }
+        let step = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.lastRTPTime ?? rtpTime))
+        let fileTime = self.clock.nanoseconds(ticks: rtpTime &- (self.statistics.firstRTPTime ?? rtpTime))
+        let passed = max(0, arrivalNanoseconds &- open.lastArrivalNanoseconds)
+        return !(-Self.longestStepBackNanoseconds...Self.longestPauseNanoseconds).contains(step)
+            || step &- passed > Self.longestStepAheadNanoseconds
+            || fileTime > Self.longestFileNanoseconds
     }
 
     /// The file, if units went into it since the last call: whoever has it may force them to the disk, on any thread.

@@ -106,6 +106,19 @@ def frames(path, index=0):
     return [Frame(time, counter, flash) for time, (counter, flash) in zip(times, result)]
 
 
+def last_picture(path, decoder):
+    """A checksum of the last picture that a decoder makes of the first video stream."""
+    text = run("ffmpeg", "-v", "error", "-c:v", decoder, "-i", path, "-map", "0:v:0", "-vf", "scale=640:480", *EVERY_STREAM[2:], "-f",
+               "framemd5", "-")
+    return text.decode().split()[-1]
+
+
+def last_size(path):
+    """Width and height of the last decoded picture of the first video stream."""
+    text = run("ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "frame=width,height", "-of", "csv=p=0", path)
+    return tuple(int(part) for part in text.decode().split()[-1].split(",")[:2])
+
+
 def samples(path, index, decoder=None):
     """Decoded audio at 48 kHz; sample n belongs to the file's time n / 48000, gaps are silent."""
     # Without -copyts ffmpeg moves every time by that of the earliest packet, which the delay of Opus makes negative.

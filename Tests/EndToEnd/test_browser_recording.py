@@ -9,8 +9,8 @@ import media
 import pytest
 from figures import SLACK, assert_all_counted, assert_plays, assert_synchronous, losses, whole_spans
 from peers import room_url
-from recordings import (interrupted, record_some, recorded_layers, start_recorder, tracks, wait_for_media,
-                        wait_for_more, wait_for_silence)
+from recordings import (interrupted, journal_of, record_some, recorded_layers, recording_folder, start_recorder, tracks,
+                        wait_for_media, wait_for_more, wait_for_silence)
 from stage import free_port
 
 ROOM = "123123"
@@ -49,6 +49,20 @@ def test_the_best_layer_of_chromium_is_recorded(stage):
     assert len(media.streams(exported, "video")) == 1, recorder.story()
     layers = recorded_layers(stage.folder / "storage")
     assert layers == [{"recorded": "f", "offered": ["f", "h", "q"]}], recorder.story()
+
+
+@pytest.mark.media
+def test_spatial_layers_of_chromium_are_one_picture(stage):
+    """Each player decodes all layers of a keyframe: two decoders that differ make the same of the pictures behind it."""
+    server = stage.room_server(5, "--websocket-only")
+    browser = stage.browser(server, ROOM, "--send", "--codec", "vp9", "--spatial", "2", "--size", "640x480")
+    exported, recorder, _ = record_until_silence(stage, server, browser, 240, transport="websocket", eio=4)
+    assert browser.end() == 0
+    assert_plays(exported)
+    assert media.last_picture(exported, "vp9") == media.last_picture(exported, "libvpx-vp9"), recorder.story()
+    journal = journal_of(recording_folder(stage.folder / "storage"))
+    told = [(record["width"], record["height"]) for record in journal if record["kind"] == "format-changed"]
+    assert told[-1] == media.last_size(exported), (told, recorder.story())
 
 
 @pytest.mark.media

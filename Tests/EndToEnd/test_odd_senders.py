@@ -7,12 +7,14 @@ import re
 import media
 import pytest
 from daemon import Daemon
-from figures import SLACK, assert_few_lost, assert_plays, assert_two_videos, assert_whole
+from figures import AUDIO_PACKET, SLACK, assert_few_lost, assert_plays, assert_two_videos, assert_whole
 from peers import caught_up, room_url
 from recordings import interrupted, journal_of, recorded_layers, recording_folder, start_recorder
 from stage import LIMIT
 
 ROOM = "123123"
+# Behind so many pictures the clock of a source starts anew, as odd_sender_peer.py has it.
+ANEW_AT = 45
 pytestmark = pytest.mark.media
 
 
@@ -124,6 +126,48 @@ def test_padding_is_no_loss(stage):
     for kind in ("audio", "video"):
         source = account(stage, kind)
         assert source["empty"] > 5 and not source["refused"], source
+    assert_balances(stage)
+
+
+def test_a_microphone_that_stood_still_leaves_a_gap_and_stays_in_time(stage):
+    exported, recorder, _ = recorded_from(stage, "microphone-stalls", until=("audioPacketsSent", 400))
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    flashes, beeps = media.flashes(media.frames(exported, video["index"])), media.beeps(exported, sound["index"])
+    # Two before it, and those behind it but for the second in which it ended.
+    assert len(beeps) >= 4, (beeps, flashes)
+    offsets = [min((beep - flash for flash in flashes), key=abs) for beep in beeps]
+    assert max(map(abs, offsets)) < 0.04, (beeps, flashes, recorder.story())
+    track = next(track for track in certificate(stage)["tracks"] if track["media"] == "audio")
+    assert track["packets_lost"] == 0 and track["gaps"]["count"] == 1, track
+    assert 2.2e9 < track["gaps"]["total_ns"] < 2.4e9, track
+    assert certificate(stage)["verdict"] == "complete-with-gaps"
+    assert_balances(stage)
+
+
+def test_silence_that_nobody_announces_is_no_gap(stage):
+    exported, recorder, _ = recorded_from(stage, "silence")
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    track = next(track for track in certificate(stage)["tracks"] if track["media"] == "audio")
+    assert track["packets_lost"] > 0 or track["gaps"]["count"] == 0, track
+    sound, = media.streams(exported, "audio")
+    holes = [round(seconds, 1) for _, seconds in media.gaps(exported, sound["index"], AUDIO_PACKET) if seconds > 0.1]
+    assert holes and set(holes) == {0.4}, holes
+    assert_balances(stage)
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_a_source_whose_clock_starts_anew_is_exported_whole(stage, codec):
+    exported, recorder, sent = recorded_from(stage, "clock-anew", "--codec", codec, until=("framesSent", 120))
+    assert_plays(exported)
+    video, = media.streams(exported, "video")
+    counters = [frame.counter for frame in media.frames(exported, video["index"]) if frame.counter is not None]
+    # A file begins with a keyframe: those before it are left out.
+    before = [counter for counter in counters if counter < ANEW_AT]
+    assert len(before) >= ANEW_AT - SLACK and counters == sorted(counters), (counters, recorder.story())
+    assert len(counters) >= sent - 2 * SLACK, (counters, recorder.story())
     assert_balances(stage)
 
 

@@ -98,6 +98,36 @@ import Timeline
         try self.expectComplete(try SimulatedRecording([plan]))
     }
 
+    /// Some senders announce no silence (RFC 7587, 3.1.3): their clocks go on, and no packet is missing.
+    @Test(arguments: [(0 as Int64, 0 as UInt64, true), (19, 0, false), (0, 19, false)])
+    func silenceThatNobodyAnnounces(lost: Int64, late: UInt64, isComplete: Bool) throws {
+        let media = try EncodedMedia.shared.get()
+        var plan = SimulatedRecording.TrackPlan.audio("alice", media.opus)
+        plan.missing = 101..<120
+        let recording = try SimulatedRecording([plan])
+        let recorded = UInt64(media.opus.count - plan.missing.count)
+        let account = SourceCounted(
+            connection: 1,
+            ssrc: 1,
+            participant: "alice",
+            media: "audio",
+            tracks: [1],
+            received: recorded + late,
+            recorded: recorded,
+            refused: late > 0 ? [.late: RefusedPackets(packets: late, nanoseconds: 1)] : [:],
+            isFinal: true
+        )
+        try recording.note(
+            .packetsCounted(PacketsCounted(track: 1, received: recorded + late, lost: lost)),
+            after: 9_000_000_000
+        )
+        try recording.note(.sourceCounted(account), after: 9_000_000_000)
+        guard !isComplete else { return try self.expectComplete(recording) }
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.verdict == .completeWithGaps)
+        #expect(certificate.tracks.first?.gaps.count == 1)
+    }
+
     @Test func pauses() throws {
         let media = try EncodedMedia.shared.get()
         var (video, audio) = (

@@ -109,6 +109,52 @@ extension AllGStreamer {
             #expect(ours.allSatisfy { !$0.unit.isTruncated })
         }
 
+        /// A decoder that is given frames one behind the other without an index decodes the first, which is the smallest.
+        @Test
+        func aPictureOfVP9InSpatialLayersIsASuperframe() throws {
+            let queue = UnitQueue()
+            let tap = TrackTap(id: 1, ssrc: 7, queue: queue)
+            let feed = try HandFeed(
+                launch: "identity name=in ! rtpvp9depay ! appsink name=units sync=false async=false",
+                into: "in",
+                caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=VP9,payload=96"
+            )
+            defer { feed.stop() }
+            tap.depayload(.vp9)
+            tap.attach(to: feed.pad)
+            tap.attach(toSink: try feed.pipeline.element(named: "units"))
+            func push(_ sequence: UInt16, _ time: UInt32, _ payload: [UInt8], isMarked: Bool = false) {
+                var packet = PacketFeed.packet(sequence, time, payload: payload, isMarked: isMarked)
+                packet[1] |= 96
+                feed.push(packet)
+            }
+            let (base, more) = ([0x82, 1] as [UInt8], [UInt8](2...12))
+            let upper = [UInt8](repeating: 0x87, count: 300)
+            // A picture id of two bytes, two layers with their sizes, in three packets, the last frame longer than 255 bytes.
+            push(1, 0, [0xAA, 0x81, 2, 0, 7, 0x30, 1, 64, 0, 180, 2, 128, 1, 104] + base)
+            push(2, 0, [0xA4, 0x81, 2, 0, 7] + more)
+            push(3, 0, [0xAC, 0x81, 2, 3, 7] + upper, isMarked: true)
+            // The same in flexible mode, with a reference; then the base layer alone, which is a frame.
+            push(4, 3000, [0xFC, 0x81, 3, 0, 2] + base)
+            push(5, 3000, [0xFC, 0x81, 3, 3, 2] + more, isMarked: true)
+            push(6, 6000, [0xAC, 0x81, 4, 0, 7] + upper, isMarked: true)
+            // The first packet of the next one is lost, and nothing is left of that one.
+            push(8, 9000, [0xAC, 0x81, 5, 3, 7] + upper, isMarked: true)
+            push(9, 12_000, [0xAC, 0x81, 6, 0, 7] + base)
+            push(10, 12_000, [0xAC, 0x81, 6, 3, 7] + more, isMarked: true)
+            // A layer that needs nothing of the one below replaces it.
+            push(11, 15_000, [0xAC, 0x81, 7, 0, 7] + base)
+            push(12, 15_000, [0xAC, 0x81, 7, 2, 7] + upper, isMarked: true)
+            let (short, superframe) = (base + more, base + more + [0xC1, 2, 11, 0xC1])
+            let units = queue.drain()
+            #expect(units.map(\.unit.rtpTime) == [0, 3000, 6000, 12_000, 15_000])
+            #expect(
+                units.map(\.bytes) == [
+                    short + upper + [0xC9, 13, 0, 44, 1, 0xC9], superframe, upper, superframe, upper,
+                ]
+            )
+        }
+
         @Test
         func aPictureThatDoesNotEndIsALoss() throws {
             let feed = try VP8Feed()

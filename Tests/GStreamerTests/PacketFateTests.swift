@@ -26,7 +26,7 @@ extension AllGStreamer {
                     case .sound: "PCMU"
                     case .vp8: "VP8"
                     case .h264: "H264"
-                    case .elements: "VP9"
+                    case .vp9: "VP9"
                     }
                 let media =
                     depayloading == .sound ? "media=audio,clock-rate=8000" : "media=video,clock-rate=90000"
@@ -221,7 +221,7 @@ extension AllGStreamer {
 
         /// A stream with losses, packets that come twice, in another order, torn, empty, or made up, and a reader that is often
         /// too slow.
-        @Test(arguments: [Depayloading.sound, .vp8, .h264, .elements(launch: "rtpvp9depay")], UInt64(1)...5)
+        @Test(arguments: [Depayloading.sound, .vp8, .h264, .vp9], UInt64(1)...5)
         func everyPacketHasOneFate(depayloading: Depayloading, seed: UInt64) throws {
             let queue = UnitQueue(maximumItems: 16, maximumBytes: 2000)
             let feed = try Feed(depayloading, queue: queue)
@@ -291,7 +291,7 @@ extension AllGStreamer {
                 let type: UInt8 = picture % 50 == 0 ? 5 : 1
                 if count == 1 { return [0x60 | type, 0x88] + bytes }
                 return [0x7C, type | (isFirst ? 0x80 : 0) | (isLast ? 0x40 : 0), 0x88] + bytes
-            case .elements: return [(isFirst ? 0x08 : 0) | (isLast ? 0x04 : 0), 1] + bytes
+            case .vp9: return [(isFirst ? 0x08 : 0) | (isLast ? 0x04 : 0), 1] + bytes
             }
         }
     }

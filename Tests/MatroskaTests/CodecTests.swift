@@ -65,6 +65,20 @@ import Testing
         for count in 0..<(frame.count - 1) { #expect(Self.inspect(.vp9, Array(frame.prefix(count))) == nil) }
     }
 
+    /// A keyframe in spatial layers: the last frame is shown, and is predicted from the first.
+    @Test func aPictureInLayersHasTheSizeOfTheLastOne() {
+        let base = Self.vp9Keyframe(profile: 0, colourSpace: 2, width: 320, height: 180)
+        var bits = BitWriter()
+        bits.write(0b1000_0111, 8)  // an inter frame that is shown, error resilient
+        bits.write(0, 8 + 3 * 4 + 3)  // what it refreshes and refers to, none of which has its size
+        bits.write(639, 16)
+        bits.write(359, 16)
+        bits.write(0, 6)
+        let index: [UInt8] = [0xC1, UInt8(base.count), UInt8(bits.bytes.count), 0xC1]
+        let shown = UnitInspection(isKeyframe: true, width: 640, height: 360)
+        #expect(Self.inspect(.vp9, base + bits.bytes + index) == shown)
+    }
+
     @Test func vp9OtherFrames() {
         #expect(Self.inspect(.vp9, [0b1000_0110]) == UnitInspection(isKeyframe: false))  // inter frame
         #expect(Self.inspect(.vp9, [0b1000_1000]) == UnitInspection(isKeyframe: false))  // shows an earlier one

@@ -225,6 +225,7 @@ class BrowserPeer:
             "alterFingerprint": options.alter_fingerprint, "muteCycle": options.mute_cycle,
             "resize": options.resize, "holdCycle": options.hold_cycle, "dataFirst": options.data_first,
             "painted": options.mdns, "channel": options.channel, "refuseVideo": options.refuse_video,
+            "spatial": options.spatial,
             "layers": [[name, float(scale)] for name, scale in (layer.split("=") for layer in options.layers)],
         }
 
@@ -247,6 +248,8 @@ def main():
     parser.add_argument("--fps", type=int, default=30)
     parser.add_argument("--layers", nargs="+", default=[], metavar="RID=SCALE",
                         help="send the camera in several layers, each smaller by its scale")
+    parser.add_argument("--spatial", type=int, default=0, metavar="COUNT",
+                        help="send the camera in so many spatial layers, with --codec vp9")
     parser.add_argument("--duration", type=float, default=0, help="seconds from the first connection; 0: until SIGTERM")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until it ends in any case")
     parser.add_argument("--alter-fingerprint", action="store_true", help="describe a certificate that is not ours")

@@ -26,6 +26,9 @@
   old-certificate    a certificate with an RSA key of 1024 bits
   long-packets       audio in packets of 120 ms (RFC 7587 section 4.2)
   new-source         video from another source, with another clock, when some frames are sent; nobody describes it
+  microphone-stalls  audio that is not captured for 2.3 s: reports count on, packets go on where they stopped, as libwebrtc's do
+  silence            audio that sends a packet each 400 ms in silence, and announces nothing
+  clock-anew         video that goes on with another time and other sequence numbers, under the same source
   sideways           video whose header extension asks players for a quarter turn clockwise (3GPP TS 26.114, 7.4.5)
 
 Prints `odd` with how many packets it sent that cannot be recorded, each second.
@@ -54,13 +57,17 @@ from OpenSSL import SSL
 import aiortc_peer
 
 KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "other-type", "stranger", "padding",
-         "huge", "strange-codec", "new-connection", "new-source",
-         "sideways", "layers", "lesser-layer", "fir-only", "wraps", "terse",
-         "early", "two-sources", "active", "passive", "bye", "old-certificate", "long-packets")
+         "huge", "strange-codec", "new-connection", "new-source", "sideways", "layers", "lesser-layer", "fir-only", "wraps",
+         "terse", "early", "two-sources", "active", "passive", "bye", "old-certificate", "long-packets", "microphone-stalls",
+         "silence", "clock-anew")
 # Names of layers, smallest first, and the header extension in which packets name theirs.
 LAYERS, LAYER_EXTENSION = ("q", "h", "f"), 10
 UNKNOWN_TYPE = 77 + 32
 AUDIO_RATE = 48000
+# Packets of 20 ms that a microphone does not give, and when.
+STALL, STALLS_AT = 115, 100
+# What a clock that starts anew adds to sequence numbers and to times, and behind which frame.
+ANEW, ANEW_AT = (20_000, 3_000_000_000), 45
 # The header extension's number: also that in offers of Tapedeck, which an answer must repeat.
 ORIENTATION = 5
 SEQUENCE_SETS, PICTURE_SETS, INFORMATION = 7, 8, 6
@@ -174,6 +181,25 @@ def renumbered(packet, sequence):
     return packet[:2] + struct.pack("!H", sequence & 0xFFFF) + packet[4:]
 
 
+def shifted(packet, sequence, time):
+    """An RTP packet with so much added to its numbers."""
+    number, stamp = struct.unpack("!HI", packet[2:8])
+    return packet[:2] + struct.pack("!HI", number + sequence & 0xFFFF, stamp + time & 0xFFFFFFFF) + packet[8:]
+
+
+def reporting(data, source, time):
+    """Compound RTCP in which the source's reports state a time that is so much later."""
+    packets = b""
+    while len(data) >= 8:
+        size = 4 * (struct.unpack("!H", data[2:4])[0] + 1)
+        packet, data = data[:size], data[size:]
+        if packet[1] == 200 and packet[4:8] == source:
+            stamp, = struct.unpack("!I", packet[16:20])
+            packet = packet[:16] + struct.pack("!I", stamp + time & 0xFFFFFFFF) + packet[20:]
+        packets += packet
+    return packets
+
+
 class Sets:
     """What becomes of the parameter sets that aiortc's encoder makes."""
 
@@ -214,6 +240,8 @@ class Packets:
     def __init__(self, peer, kind):
         self.peer, self.kind, self.odd = peer, kind, 0
         self.added, self.count = {}, {}
+        # Whose clock is behind or ahead by now, and by how much; the newest time of its packets.
+        self.later, self.newest = (None, 0), None
         self.sequence, self.source = random.getrandbits(15), random.getrandbits(32)
         # Of "wraps": what is added to the times of each source. Of "bye": frames so far, and what was left out of each source.
         self.moved, self.frames, self.left_out = {}, 0, {}
@@ -225,7 +253,7 @@ class Packets:
             is_control = 64 <= data[1] & 0x7F <= 95
             if data[1] == SENDER_REPORT:
                 data = self.on_its_clock(data, 4, 16)
-            for packet in [self.reported(data)] if is_control else self.made_of(data):
+            for packet in [reporting(self.reported(data), *self.later)] if is_control else self.made_of(data):
                 await send(transport, packet)
 
         RTCDtlsTransport._send_rtp = changed
@@ -265,6 +293,10 @@ class Packets:
             return [self.wrapping(packet, kind, source)]
         if self.kind == "bye" and kind in ("audio", "video"):
             return self.interrupted(packet, kind, source)
+        if kind == "audio" and self.kind in ("microphone-stalls", "silence"):
+            return self.with_pauses(packet, source)
+        if kind == "video" and self.kind == "clock-anew":
+            return [self.anew(packet)]
         if self.kind not in ("other-type", "padding", "stranger") or kind not in ("audio", "video"):
             return [packet]
         if kind == "video" and self.kind != "padding":
@@ -335,6 +367,29 @@ class Packets:
             return packet
         later, = struct.unpack("!I", packet[time:time + 4])
         return packet[:time] + struct.pack("!I", later + (1 << 31) & 0xFFFFFFFF) + packet[time + 4:]
+
+    def with_pauses(self, packet, source):
+        place = self.count[source] = self.count.get(source, -1) + 1
+        if self.kind == "silence":
+            # A beep each second: nothing of the first packets, then one in twenty.
+            is_left_out, time = place % 50 > 5 and place % 50 % 20 != 6, 0
+        else:
+            is_left_out, time = STALLS_AT <= place < STALLS_AT + STALL, -aiortc_peer.CHUNK * STALL
+        if is_left_out:
+            self.odd += 1
+            return []
+        if self.odd and time:
+            self.later = (packet[8:12], time)
+        return [shifted(packet, -self.odd, time if self.odd else 0)]
+
+    def anew(self, packet):
+        if packet[4:8] != self.newest:
+            self.newest = packet[4:8]
+            self.odd += 1
+        if self.odd <= ANEW_AT:
+            return packet
+        self.later = (packet[8:12], ANEW[1])
+        return shifted(packet, *ANEW)
 
     def turned(self, packet):
         size = header_size(packet)

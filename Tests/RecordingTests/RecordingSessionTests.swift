@@ -60,6 +60,20 @@ struct RecordingSessionTests {
         #expect(damage == ["damaged 1 200 2", "mended 1 500 3", "damaged 1 800 1"])
     }
 
+    /// As behind a server that goes on with another source under the same number.
+    @Test func aLossWithWhichTheClockStartsAnewIsNoneOfTheFileBefore() throws {
+        let feed = RecordingFeed()
+        let video = feed.open(.vp8)
+        feed.push(video, FedUnit.keyframe(), at: 10_000)
+        feed.push(video, FedUnit.frame(), at: 10_100)
+        feed.push(video, FedUnit.frame(), at: 10_200, rtpTime: 0, lost: 20_000)
+        feed.push(video, FedUnit.keyframe(), at: 10_300, rtpTime: 9_000)
+        feed.end()
+        let recording = try ReadRecording(try #require(feed.folders.first))
+        #expect(!recording.entries.contains { if case .trackDamaged = $0.record { true } else { false } })
+        #expect(feed.status.tracks.map(\.number) == [1, 2])
+    }
+
     @Test func aFileDoesNotBeginWithAPartOfAPicture() throws {
         let feed = RecordingFeed()
         let video = feed.open(.vp8)

@@ -143,6 +143,18 @@ import Timeline
         #expect(result.skew < 15)
     }
 
+    /// A microphone that gives nothing for a while: reports count on meanwhile, and units go on where they stopped.
+    @Test(arguments: [0.7, 2.3, 7, 18], [2.0, 6, 60])
+    mutating func followsAClockThatStoodStillWhileReportsCountedOn(pause: Double, rest: Double) throws {
+        var (sender, audio) = (SimulatedSender(), SimulatedTrack.audio())
+        sender.seconds = 20 + pause + rest
+        audio.pauses = [20...(20 + pause)]
+        audio.clock.steps = [(20 + pause, 0.02 - pause)]
+        audio.reportsInPauses = true
+        let result = try self.errors(sender, video: SimulatedTrack.video(), audio: audio)
+        #expect(result.skew < 25, "\(result)")
+    }
+
     @Test mutating func bringsParticipantsOntoOneClock() throws {
         var bob = SimulatedSender(participant: "bob")
         bob.wallStart = 0x0000_0100_0000_0000

@@ -102,6 +102,8 @@ struct SimulatedTrack {
     /// Seconds of the call at which the first report is sent; none if `nil`.
     var firstReport: Double? = 0.5
     var reportInterval = 2.5
+    /// Whether reports go on in pauses, and count on, as those of libwebrtc do.
+    var reportsInPauses = false
     /// How far a report's wall clock may be wrong to both sides, in seconds.
     var reportNoise = 0.0
     var ntp = NTP.right
@@ -196,7 +198,8 @@ struct SimulatedSender {
             from: max(first, track.begins),
             to: min(self.seconds, track.ends ?? .infinity),
             by: track.reportInterval
-        ).enumerated() where track.isSending(at: seconds) && !network.loses(&generator) {
+        ).enumerated()
+        where (track.isSending(at: seconds) || track.reportsInPauses) && !network.loses(&generator) {
             let noise =
                 track.reportNoise > 0
                 ? Double.random(in: -track.reportNoise...track.reportNoise, using: &generator) : 0

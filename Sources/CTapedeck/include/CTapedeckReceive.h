@@ -137,6 +137,8 @@ typedef enum {
     CTAPEDECK_DEPAYLOAD_VP8 = 2,
     /// Elements, the first of which is rtph264depay: packets that it cannot take are left out.
     CTAPEDECK_DEPAYLOAD_H264_ELSEWHERE = 3,
+    /// Elements, the first of which is rtpvp9depay: the frames of spatial layers get the index of a superframe.
+    CTAPEDECK_DEPAYLOAD_VP9_ELSEWHERE = 4,
 } CTapedeckDepayload;
 
 /// Before the tap is attached. Without this call elements do.

@@ -11,6 +11,7 @@
 #include "receive/reorder_buffer.h"
 #include "rtp_clock.h"
 #include "sound_meter.h"
+#include "vp9_superframe.h"
 
 // Tag on the first packet of each RTP time stamp; it survives depayloaders and parsers.
 // Its time stamp is the unwrapped RTP time moved up by RTP_TIME_BIAS, as GstClockTime is unsigned; its duration is the
@@ -94,6 +95,7 @@ struct CTapedeckTap {
     size_t of_nal_unit;
     bool is_overfull;
     H264Passage passage;
+    VP9Superframe superframe;
     // In the place of a depayloader behind the pad, and when the first packet of the unit came that it has begun.
     Depayloader depayloader;
     int64_t unit_arrival;
@@ -312,6 +314,22 @@ static GstBuffer *renumber(CTapedeckTap *tap, GstBuffer *buffer) {
     return buffer;
 }
 
+// The index behind the frames of VP9 of which this packet is the last; 0 bytes for none.
+static size_t vp9_index(CTapedeckTap *tap, GstRTPBuffer *rtp, bool is_after_gap, uint8_t index[VP9_MAXIMUM_INDEX]) {
+    if (tap->depayloader.kind != CTAPEDECK_DEPAYLOAD_VP9_ELSEWHERE) return 0;
+    size_t size = vp9_superframe_take(&tap->superframe, gst_rtp_buffer_get_payload(rtp), gst_rtp_buffer_get_payload_len(rtp),
+                                   gst_rtp_buffer_get_marker(rtp), is_after_gap, index);
+    return gst_rtp_buffer_get_padding(rtp) ? 0 : size;
+}
+
+static GstBuffer *lengthened(GstBuffer *buffer, const uint8_t *bytes, size_t size) {
+    if (size == 0) return buffer;
+    buffer = gst_buffer_make_writable(buffer);
+    uint8_t *copy = g_memdup2(bytes, size);
+    gst_buffer_append_memory(buffer, gst_memory_new_wrapped(0, copy, size, 0, size, copy, g_free));
+    return buffer;
+}
+
 // NULL if the packet is thrown away.
 static GstBuffer *tag_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
     note_arrival(tap, buffer, now);
@@ -319,6 +337,8 @@ static GstBuffer *tag_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) 
     if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &rtp)) return buffer;
     Noted noted = note_packet(tap, buffer, &rtp, now);
     bool goes_on = is_given(tap, &rtp, gst_buffer_get_size(buffer), noted);
+    uint8_t index[VP9_MAXIMUM_INDEX];
+    size_t index_size = noted.is_late ? 0 : vp9_index(tap, &rtp, noted.is_after_gap || !goes_on, index);
     gst_rtp_buffer_unmap(&rtp);
     buffer = renumber(tap, buffer);
     if (!goes_on) {
@@ -326,6 +346,7 @@ static GstBuffer *tag_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) 
         gst_buffer_unref(buffer);
         return instead;
     }
+    buffer = lengthened(buffer, index, index_size);
     if (!noted.is_first) return buffer;
     buffer = gst_buffer_make_writable(buffer);
     gst_buffer_add_reference_timestamp_meta(buffer, tap->tag, (GstClockTime)(tap->unwrapped + RTP_TIME_BIAS),

@@ -47,6 +47,12 @@ struct TrackLane {
         return bases.allSatisfy { $0 == .senderReports } ? .senderReports : bases.contains(nil) ? nil : .arrival
     }
 
+    /// How many packets of all its sources are in no file; `nil` if unknown.
+    var missingPackets: UInt64? {
+        let counts = self.sources.map(\.missingPackets)
+        return counts.contains(nil) ? nil : counts.reduce(0) { $0 &+ ($1 ?? 0) }
+    }
+
     /// How long frames are turned in each way, in nanoseconds; empty if the journals say nothing.
     var rotations: [VideoRotation: Int64] {
         self.sources.reduce(into: [:]) { $0.merge($1.rotations, uniquingKeysWith: &+) }

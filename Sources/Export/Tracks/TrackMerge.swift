@@ -30,7 +30,7 @@ struct TrackMerge {
     /// Units from the session time `end` on are left out.
     init(_ lanes: [TrackLane], timestampScaleNanoseconds: UInt64, end: Int64 = .max) {
         self.lanes = lanes
-        self.tallies = lanes.map { TrackTally(codec: $0.first.track.codec) }
+        self.tallies = lanes.map { TrackTally(codec: $0.first.track.codec, missingPackets: $0.missingPackets) }
         self.scale = Int64(timestampScaleNanoseconds)
         self.lastTicks = lanes.map { _ in -1 }
         self.highestTicks = lanes.map { _ in -1 }

@@ -23,6 +23,8 @@ struct TrackSource {
     let participant: String
     /// How people see the participant.
     var name: String
+    /// How many packets of the track never came, or are in no file; `nil` if they were not counted to the end.
+    var missingPackets: UInt64?
     /// The track entry of the file.
     let track: Track
     let size: UInt64

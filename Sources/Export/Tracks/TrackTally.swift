@@ -24,19 +24,25 @@ struct TrackTally {
     private(set) var observations: TrackObservations
 
     private let codec: MediaCodec
+    /// How many packets of the track are in no file; `nil` if unknown.
+    private let missingPackets: UInt64?
     private var lastDuration: Int64 = 0
+    private var longestDuration: Int64 = 0
     private var isSilenceAnnounced = false
+    /// The latest unit's time in its file.
+    private var lastFileNanoseconds: Int64 = 0
 
     /// Sound that stops for less than two packets of 20 ms is jitter of clocks, not a gap.
     private static let shortestAudioGap: Int64 = 40_000_000
     /// Pictures stand still for longer than this only when something is missing: senders refresh screens faster.
     private static let shortestVideoGap: Int64 = 1_000_000_000
-    /// With discontinuous transmission Opus sends a packet of at most 2 bytes and then nothing for up to 400 ms
-    /// (RFC 6716, 2.1.9).
-    private static let longestAnnouncedSilence: Int64 = 500_000_000
+    /// With discontinuous transmission Opus sends a packet of at most 2 bytes, or not even that, and then nothing for up to
+    /// 400 ms (RFC 6716, 2.1.9).
+    private static let longestSilence: Int64 = 500_000_000
 
-    init(codec: MediaCodec) {
+    init(codec: MediaCodec, missingPackets: UInt64? = nil) {
         self.codec = codec
+        self.missingPackets = missingPackets
         self.observations = TrackObservations(codec: codec)
     }
 
@@ -51,8 +57,10 @@ struct TrackTally {
         if self.units == 0 {
             self.firstNanoseconds = nanoseconds
         } else {
-            self.noteGap(until: nanoseconds)
+            let elapsed = isFirst ? 0 : block.timeNanoseconds &- self.lastFileNanoseconds
+            self.noteGap(until: nanoseconds, elapsedInFile: elapsed)
         }
+        self.lastFileNanoseconds = block.timeNanoseconds
         let duration: Int64
         switch self.codec.kind {
         case .audio:
@@ -70,17 +78,20 @@ struct TrackTally {
         self.keyframes += block.isKeyframe ? 1 : 0
         self.lastNanoseconds = self.units == 1 ? nanoseconds : max(self.lastNanoseconds, nanoseconds)
         self.lastDuration = duration
+        self.longestDuration = max(self.longestDuration, duration)
         self.endNanoseconds = self.lastNanoseconds + duration
         if isFirst { self.stretches.append((file, nanoseconds, self.endNanoseconds)) }
         self.stretches[self.stretches.count - 1].end = self.endNanoseconds
     }
 
-    private mutating func noteGap(until nanoseconds: Int64) {
+    private mutating func noteGap(until nanoseconds: Int64, elapsedInFile: Int64) {
         let start = self.codec.kind == .audio ? self.endNanoseconds : self.lastNanoseconds
         let length = nanoseconds - start
         let shortest =
             switch self.codec.kind {
-            case .audio: self.isSilenceAnnounced ? Self.longestAnnouncedSilence : Self.shortestAudioGap
+            case .audio:
+                self.isSilenceAnnounced || self.isSilence(length, elapsedInFile: elapsedInFile)
+                    ? Self.longestSilence : Self.shortestAudioGap
             case .video: Self.shortestVideoGap
             }
         guard length > shortest else { return }
@@ -89,5 +100,14 @@ struct TrackTally {
         if self.gaps.count < ExportReport.Track.maximumListedGaps {
             self.gaps.append(ExportReport.Gap(startNanoseconds: start, durationNanoseconds: length))
         }
+    }
+
+    /// Whether a sender of Opus sent nothing on purpose: its clock continues, and no packet is missing (RFC 7587, 3.1.3).
+    ///
+    /// What all packets that are missing could have held may be a loss. A clock that stood still is a microphone that did.
+    private func isSilence(_ length: Int64, elapsedInFile: Int64) -> Bool {
+        guard self.codec == .opus, let missing = self.missingPackets else { return false }
+        let (held, isMore) = Int64(clamping: missing).multipliedReportingOverflow(by: self.longestDuration)
+        return !isMore && length > held && elapsedInFile > length
     }
 }

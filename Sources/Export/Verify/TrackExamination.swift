@@ -87,7 +87,7 @@ struct TrackExamination {
         let zero = setting.contents.startNanoseconds
         let clock = source.opened.map { RTPClock(rateHz: $0.clockRateHz) }
         var damage = (source.number.flatMap { setting.contents.facts.damage[$0] } ?? [])[...]
-        var tally = TrackTally(codec: codec)
+        var tally = TrackTally(codec: codec, missingPackets: source.missingPackets)
         // Pictures may be shown in another order than they are sent.
         let stepBack = codec.mayReorder ? TrackMerge.longestStepBackNanoseconds : 0
         var last = Int64.min + stepBack

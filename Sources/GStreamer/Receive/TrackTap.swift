@@ -48,15 +48,15 @@ public enum Depayloading: Sendable, Hashable {
     case vp8
     /// GStreamer's depayloader of H.264, which is given only what it can take.
     case h264
-    /// Elements between the pad and the tap's sink: a depayloader, without a sink.
-    case elements(launch: String)
+    /// GStreamer's depayloader of VP9; the frames of spatial layers become a superframe.
+    case vp9
 
     /// The elements; nil if the tap does it.
     var launch: String? {
         switch self {
         case .sound, .vp8: nil
         case .h264: "rtph264depay ! video/x-h264,stream-format=byte-stream,alignment=au"
-        case .elements(let launch): launch
+        case .vp9: "rtpvp9depay"
         }
     }
 }
@@ -108,7 +108,7 @@ public final class TrackTap: @unchecked Sendable {
             case .sound: CTAPEDECK_DEPAYLOAD_SOUND
             case .vp8: CTAPEDECK_DEPAYLOAD_VP8
             case .h264: CTAPEDECK_DEPAYLOAD_H264_ELSEWHERE
-            case .elements: CTAPEDECK_DEPAYLOAD_ELSEWHERE
+            case .vp9: CTAPEDECK_DEPAYLOAD_VP9_ELSEWHERE
             }
         CTapedeck_tap_depayload(self.pointer, kind)
     }

@@ -35,8 +35,18 @@ public struct VP9Format: Sendable, Hashable {
 enum VP9 {
     /// Reads the uncompressed header of the first frame (VP9 bitstream specification section 6.2); nil if it is none.
     ///
-    /// Of a superframe the first frame decides: a decoder can start there if it is a key frame.
-    static func inspect(_ frame: UnsafeRawBufferPointer) -> UnitInspection? {
+    /// Of a superframe the first frame decides: a decoder can start there if it is a key frame. The last one is shown, and in spatial
+    /// layers it has the largest size.
+    static func inspect(_ unit: UnsafeRawBufferPointer) -> UnitInspection? {
+        guard var inspection = Self.inspectFirst(unit) else { return nil }
+        guard inspection.isKeyframe, let shown = Self.frames(unit)?.last else { return inspection }
+        if case .own(let width, let height) = Self.statedSize(shown) {
+            (inspection.width, inspection.height) = (width, height)
+        }
+        return inspection
+    }
+
+    private static func inspectFirst(_ frame: UnsafeRawBufferPointer) -> UnitInspection? {
         var bits = BitReader(frame)
         guard bits.read(2) == 2, let low = bits.read(1), let high = bits.read(1) else { return nil }
         let profile = high << 1 | low
@@ -57,8 +67,8 @@ enum VP9 {
 
     /// The size of every frame of a frame or superframe that states its own, also of those that are no key frames.
     static func codedSize(_ unit: UnsafeRawBufferPointer) -> CodedSize {
-        guard let frames = Self.frames(unit) else { return Self.frameSize(unit) }
-        return frames.reduce(.fits) { size, frame in size.and(Self.frameSize(frame)) }
+        guard let frames = Self.frames(unit) else { return Self.statedSize(unit).codedSize }
+        return frames.reduce(.fits) { size, frame in size.and(Self.statedSize(frame).codedSize) }
     }
 
     /// The frames of a superframe (annex B); nil if it is a frame.
@@ -79,9 +89,25 @@ enum VP9 {
         return frames
     }
 
+    /// What an uncompressed header says of the frame's size.
+    private enum StatedSize {
+        /// Nothing: it is that of another frame.
+        case none
+        case own(width: Int, height: Int)
+        case unreadable
+
+        var codedSize: CodedSize {
+            switch self {
+            case .none: .fits
+            case .own(let width, let height): CodedSize(width: width, height: height)
+            case .unreadable: .unreadable
+            }
+        }
+    }
+
     /// The size in an uncompressed header (section 6.2): a frame that is no key frame has the size of a frame that it refers to,
     /// or its own (section 7.2.5).
-    private static func frameSize(_ frame: UnsafeRawBufferPointer) -> CodedSize {
+    private static func statedSize(_ frame: UnsafeRawBufferPointer) -> StatedSize {
         var bits = BitReader(frame)
         guard bits.read(2) == 2, let low = bits.read(1), let high = bits.read(1) else { return .unreadable }
         let profile = high << 1 | low
@@ -89,7 +115,7 @@ enum VP9 {
             guard bits.read(1) == 0 else { return .unreadable }
         }
         guard let showsExisting = bits.read(1) else { return .unreadable }
-        if showsExisting == 1 { return .fits }
+        if showsExisting == 1 { return .none }
         guard let frameType = bits.read(1), let isShown = bits.read(1), let isResilient = bits.read(1) else {
             return .unreadable
         }
@@ -106,17 +132,17 @@ enum VP9 {
         return Self.size(&bits)
     }
 
-    private static func sizeWithReferences(_ bits: inout BitReader) -> CodedSize {
+    private static func sizeWithReferences(_ bits: inout BitReader) -> StatedSize {
         guard bits.skip(8 + 3 * 4) else { return .unreadable }  // what is refreshed, and three references
         for _ in 0..<3 {
             guard let isOfReference = bits.read(1) else { return .unreadable }
-            if isOfReference == 1 { return .fits }
+            if isOfReference == 1 { return .none }
         }
         return Self.size(&bits)
     }
 
-    private static func size(_ bits: inout BitReader) -> CodedSize {
+    private static func size(_ bits: inout BitReader) -> StatedSize {
         guard let width = bits.read(16), let height = bits.read(16) else { return .unreadable }
-        return CodedSize(width: Int(width) + 1, height: Int(height) + 1)
+        return .own(width: Int(width) + 1, height: Int(height) + 1)
     }
 }

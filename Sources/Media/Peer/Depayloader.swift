@@ -15,7 +15,7 @@ struct Depayloader {
         self.codec = codec
         switch codec {
         case .vp8: (self.depayloading, self.channels) = (.vp8, 0)
-        case .vp9: (self.depayloading, self.channels) = (.elements(launch: "rtpvp9depay"), 0)
+        case .vp9: (self.depayloading, self.channels) = (.vp9, 0)
         case .h264: (self.depayloading, self.channels) = (.h264, 0)
         case .opus: (self.depayloading, self.channels) = (.sound, 2)
         case .pcmu, .pcma: (self.depayloading, self.channels) = (.sound, 1)

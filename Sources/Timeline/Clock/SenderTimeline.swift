@@ -76,21 +76,18 @@ struct SenderTimeline {
     /// Jumps that arrivals suggest, but that lie between reports that agree, were queues.
     private mutating func breakTimeline(_ track: Int, at events: [Event], knowing all: [Event]) {
         let reports = self.tracks[track].reports
-        let credible = self.tracks[track].reportRuns().flatMap { $0 }.map { reports[$0].rtpTime }
-        let (earliest, latest) = (credible.min() ?? .max, credible.max() ?? .min)
+        let credible = self.tracks[track].reportRuns().flatMap { $0 }.map { reports[$0] }
+        let (earliest, latest) = (credible.map(\.rtpTime).min() ?? .max, credible.map(\.reached).max() ?? .min)
         let ranges = all.map { event in
-            reports[max(0, event.index - 1)]
-                .rtpTime..<max(
-                    reports[event.index].rtpTime,
-                    reports[max(0, event.index - 1)].rtpTime
-                )
+            let before = reports[max(0, event.index - 1)].reached
+            return before..<max(reports[event.index].rtpTime, before)
         }
         var jumps = self.tracks[track].jumps.filter { jump in
             if ranges.contains(where: { $0.contains(jump) || $0.upperBound == jump }) { return true }
             return jump <= earliest || jump > latest
         }
         for event in events {
-            let (before, after) = (reports[max(0, event.index - 1)].rtpTime, reports[event.index].rtpTime)
+            let (before, after) = (reports[max(0, event.index - 1)].reached, reports[event.index].rtpTime)
             guard after > before, !jumps.contains(where: { before < $0 && $0 <= after }) else { continue }
             jumps.append(
                 self.tracks[track].likelyJump(after: before, until: after, of: event.step)

@@ -10,6 +10,10 @@ struct TrackTimeline {
     /// A sender report whose RTP time stamp is unwrapped.
     struct Report {
         var rtpTime: Int64
+        /// The same, but no later than the units before it, if it came while the timeline stood still.
+        ///
+        /// Senders count on in their reports while nothing is captured, and then continue where they stopped.
+        var reached: Int64
         var ntpTime: NTPTime
         var monotonicNanoseconds: Int64
         /// How far the sender's wall clock leads the RTP clock, in nanoseconds from any zero.
@@ -128,7 +132,7 @@ struct TrackTimeline {
     /// How much later units came after a report than before it, for the half minute on both sides; `nil` if none came.
     func latenessStep(before: Report, after: Report) -> Double? {
         let early = self.samples.filter { sample in
-            sample.rtpTime <= before.rtpTime
+            sample.rtpTime <= before.reached
                 && Double(before.monotonicNanoseconds) - Double(sample.monotonicNanoseconds) < Self.window
         }
         let late = self.samples.filter { sample in
@@ -172,7 +176,7 @@ struct TrackTimeline {
         let index = { (rtpTime: Int64) in self.jumps.partitioningIndex { $0 > rtpTime } }
         for sample in self.samples { result[index(sample.rtpTime)].samples.append(sample) }
         for run in self.reportRuns() {
-            for report in run { result[index(self.reports[report].rtpTime)].reports.append(self.reports[report]) }
+            for report in run { result[index(self.reports[report].reached)].reports.append(self.reports[report]) }
         }
         return result.filter { !$0.samples.isEmpty }
     }
@@ -204,10 +208,18 @@ struct TrackTimeline {
         return nearest.map {
             Report(
                 rtpTime: $0.rtpTime,
+                reached: self.reached($0.rtpTime, before: after),
                 ntpTime: report.ntpTime,
                 monotonicNanoseconds: report.monotonicNanoseconds
             )
         }
+    }
+
+    /// The RTP time of a report that came before a sample, or that of the sample before, if the timeline stood still in between.
+    private func reached(_ rtpTime: Int64, before index: Int) -> Int64 {
+        guard index > 0, index < self.samples.count, self.samples[index].rtpTime < rtpTime else { return rtpTime }
+        let later = Self.lateness(self.samples[index], from: self.samples[index - 1], self.data.clock).y
+        return later < Self.shortestPause ? rtpTime : min(rtpTime, self.samples[index - 1].rtpTime)
     }
 
     /// A queue that grows by more than this, in nanoseconds, is looked at as if the sender's timeline had broken.

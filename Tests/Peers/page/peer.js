@@ -108,8 +108,9 @@ function addMedia(pc) {
   for (const kind of ["audio", "video"]) {
     const track = trackOf(kind);
     if (!track) continue;
-    if (kind === "video" && options.layers.length) {
-      const sendEncodings = options.layers.map(([rid, scaleResolutionDownBy]) => ({ rid, scaleResolutionDownBy }));
+    if (kind === "video" && (options.layers.length || options.spatial)) {
+      const sendEncodings = options.spatial ? [{ scalabilityMode: `L${options.spatial}T1_KEY` }]
+        : options.layers.map(([rid, scaleResolutionDownBy]) => ({ rid, scaleResolutionDownBy }));
       pc.addTransceiver(track, { direction: "sendonly", streams: [stream], sendEncodings });
     } else pc.addTrack(track, stream);
   }
