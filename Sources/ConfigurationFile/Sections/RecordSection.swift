@@ -29,7 +29,7 @@ public struct ExportConfiguration: Sendable, Hashable {
     public var layouts: [Layout] = [.tracks]
     /// The kind of file of the layout `tracks`; with codecs that it does not take, the export fails.
     public var container = Container.mkv
-    /// Whether the layout `tracks` keeps pictures that cannot be decoded.
+    /// Whether the layout `tracks` keeps frames that cannot be decoded.
     public var keepsDamaged = false
     /// Whether the layout `tracks` gives each stream its own track.
     public var separatesTracks = false

@@ -77,7 +77,7 @@ final class ControlResponder: HTTPResponder {
             throw Problem(
                 .forbidden,
                 "The server is not known under this host name. Without a token it answers to localhost, 127.0.0.1, [::1] and "
-                    + "its own address only: a proxy has to send one of these as Host, or the configuration a token (api.token)."
+                    + "its own address only: a proxy must send one of these as Host, or the configuration a token (api.token)."
             )
         }
         if let preflight = self.preflight(request) { return preflight }

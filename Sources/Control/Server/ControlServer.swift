@@ -197,7 +197,7 @@ public final class ControlServer: Service {
                 guard ContinuousClock.now < deadline else { throw ControlServerError(.addressNotFree, message) }
                 if !isTold {
                     self.logger.warning(
-                        "waiting for the address of the interface",
+                        "waiting for the address of the API",
                         metadata: .tagged([.errorMessage: "\(message)", .detail: "for \(patience)"])
                     )
                 }

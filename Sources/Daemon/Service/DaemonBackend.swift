@@ -113,9 +113,9 @@ struct DaemonBackend: ControlBackend {
         // Also one whose folder somebody removed by hand: it is forgotten.
         let entry = try await self.entry(id)
         guard await self.store.active[entry.id] == nil else {
-            throw ControlError(.conflict, "the recording \(id) goes on")
+            throw ControlError(.conflict, "the recording \(id) is in progress")
         }
-        try await Self.translated { try await self.store.delete(entry, because: "somebody asked for it") }
+        try await Self.translated { try await self.store.delete(entry, because: "a client requested it") }
     }
 
     func export(_ recording: String, _ request: ExportRequest) async throws(ControlError) -> ExportResource {
