@@ -179,7 +179,7 @@ extension XMPPRoomStateMachine {
             return []
         }
         // A client may have come while it rang elsewhere.
-        return [.ignored("No one answered our call: we hung up", "\(call.jid)")] + self.hangUp(peer) + self.callIfWanted()
+        return [.ignored("No one took our call: we hung up", "\(call.jid)")] + self.hangUp(peer) + self.callIfWanted()
     }
 
     /// Ends a call without a word.
