@@ -233,7 +233,7 @@ public enum DaemonMetric {
         [.result]
     )
     static let pendingDeliveries = gauge("webhook_pending", help: "Events that wait for delivery.")
-    static let deadLetters = gauge("webhook_dead_letters", help: "Events whose delivery failed for good; they are kept.")
+    static let deadLetters = gauge("webhook_dead_letters", help: "Events that could not be delivered and are kept.")
     static let requests = histogram(
         "http_request_duration_seconds",
         MetricDescription.requestSeconds,
