@@ -69,7 +69,7 @@ public enum DaemonMetric {
     static let cameraTarget = gauge(
         "room_camera_target_bytes_per_second",
         .bytesPerSecond,
-        help: "What the camera's video encoder is asked for; times 8 for the bitrate; missing while none runs.",
+        help: "Target of the camera's video encoder, times 8 for the bitrate; missing while none runs.",
         [.room]
     )
     static let cameraReductions = counter(
