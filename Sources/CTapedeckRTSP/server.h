@@ -10,7 +10,7 @@
 #include "CTapedeckRTSP.h"
 
 /// Who everybody is where there are no users.
-#define RTSP_EVERYBODY "everybody"
+#define RTSP_EVERYBODY "everyone"
 
 struct CTapedeckRTSPServer {
     GstRTSPServer *server;

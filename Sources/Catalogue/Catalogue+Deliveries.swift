@@ -159,7 +159,7 @@ extension Catalogue {
                     """,
                 arguments: [now.nanosecondsSince1970, id]
             )
-            guard let webhook else { throw CatalogueError(.notFound, "no such delivery was given up") }
+            guard let webhook else { throw CatalogueError(.notFound, "there is no such failed delivery") }
             return webhook
         }
     }

@@ -221,7 +221,7 @@ public struct Daemon: Sendable {
         let catalogue = try Catalogue.open(storage: storage)
         if let old = catalogue.setAside {
             self.logger.warning(
-                "catalogue was damaged and is made anew",
+                "catalogue was damaged and is rebuilt",
                 metadata: .tagged([.detail: "\(old.path): \(old.reason)"])
             )
         }

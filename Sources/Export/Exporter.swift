@@ -201,7 +201,7 @@ public enum Exporter {
                 guard let next = lanes[index].nextNanoseconds, next < start else { continue }
                 let milliseconds = (start &- next) / 1_000_000
                 warnings.append(
-                    "the pictures of \(lanes[index].first.name) begin \(milliseconds) ms before the range, at a keyframe"
+                    "the video of \(lanes[index].first.name) begins \(milliseconds) ms before the range, at a keyframe"
                 )
             }
         }
@@ -345,7 +345,7 @@ public enum Exporter {
             track.unitsLeftOut = lane.sources.reduce(0) { $0 + $1.leftOut.units }
             if track.unitsLeftOut > 0 {
                 warnings.append(
-                    "\(track.unitsLeftOut) pictures of \(printable(track.name)) are left out: "
+                    "\(track.unitsLeftOut) frames of \(printable(track.name)) are left out: "
                         + "others that they refer to never came"
                 )
             }

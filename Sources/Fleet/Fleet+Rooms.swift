@@ -81,7 +81,7 @@ extension Fleet {
         if isWanted {
             if room.worker == nil { self.assign(name, now) }
         } else if room.worker != nil {
-            self.leave(name, reason: "nobody wants it", now)
+            self.leave(name, reason: "it is not wanted", now)
         } else {
             self.rooms[name]?.unfinished = nil
             self.rooms[name]?.enter(.idle, now: now)

@@ -245,7 +245,7 @@ extension Fleet {
             return self.kill(id, reason: reason)
         }
         // Silence still ends it.
-        if self.rooms[name]?.isOverdue == false { self.report(.misbehaved(id, "\(reason): its other rooms go on")) }
+        if self.rooms[name]?.isOverdue == false { self.report(.misbehaved(id, "\(reason): its other rooms continue")) }
         self.rooms[name]?.isOverdue = true
         self.rooms[name]?.phase = .leaving(deadline: now + limit)
     }

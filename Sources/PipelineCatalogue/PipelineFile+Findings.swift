@@ -131,7 +131,7 @@ extension PipelineParameter {
         }
         if self.form == .folder {
             if self.files.isEmpty { list.add("\(key).files", "is missing") }
-            if !self.property.isEmpty { list.add("\(key).property", "stands beside files") }
+            if !self.property.isEmpty { list.add("\(key).property", "stands next to files") }
         } else {
             if !self.files.isEmpty { list.add("\(key).files", "is for folders") }
             if self.property.isEmpty { list.add("\(key).property", "is missing") }
@@ -145,7 +145,7 @@ extension PipelineParameter {
             list.add("\(key).minimum", "is larger than maximum")
         }
         if let text = self.defaultText {
-            if self.isRequired { list.add("\(key).default", "stands beside required: true") }
+            if self.isRequired { list.add("\(key).default", "stands next to required: true") }
             if let accepted = self.objection(to: text) {
                 list.add("\(key).default", "found \"\(text.prefix(60))\"; accepted: \(accepted)")
             }

@@ -70,7 +70,7 @@ extension RecordingSession {
         recording.stoodStill(for: duration, isSuspended, now)
         let tenths = (duration.nanoseconds + 50_000_000) / 100_000_000
         let what = isSuspended ? "the machine was suspended" : "the recorder stood still"
-        let reason = "\(what) for \(tenths / 10).\(tenths % 10) s: what was sent meanwhile is missing"
+        let reason = "\(what) for \(tenths / 10).\(tenths % 10) s: media of that time are missing"
         self.actions.append(.tellDegraded(recording.folder, part: recording.part, reason: reason, byDisk: false))
     }
 

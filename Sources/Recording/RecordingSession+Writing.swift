@@ -295,7 +295,7 @@ extension RecordingSession {
         self.closeFile(track.id, reason: "RTP time jumps too often", now)
         track.pause(until: now + pause.nanoseconds, for: .impossibleClock)
         let reason = """
-            the RTP clock of \(track.received.participant)'s \(track.received.codec.kind) starts anew too often: \
+            the RTP clock of \(track.received.participant)'s \(track.received.codec.kind) restarts too often: \
             left out for \(pause.components.seconds) s
             """
         self.tellLeftOut(reason)

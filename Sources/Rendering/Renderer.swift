@@ -178,7 +178,7 @@ enum Renderer {
             try self.stretches(samples, from: nil) { frames in
                 mixer.read(frames: frames).samples.withUnsafeBufferPointer { meter.add($0) }
             }
-            guard let measured = meter.integrated else { return (0, nil, ["nobody is heard"]) }
+            guard let measured = meter.integrated else { return (0, nil, ["no one is heard"]) }
             let gain = min(wanted - measured, Renderer.mostGain)
             return (gain, measured, [])
         }

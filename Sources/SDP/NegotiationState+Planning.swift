@@ -50,7 +50,7 @@ extension NegotiationState {
         let hasMedia = sections.contains { $0.taken != nil }
         for index in sections.indices where sections[index].dataChannels != nil {
             // The transport is webrtcbin's, which has none without media.
-            if !hasMedia { sections[index].use = .refused(reason: "there are no media beside it") }
+            if !hasMedia { sections[index].use = .refused(reason: "there are no other media") }
         }
         let order = group?.compactMap { places[$0] } ?? Array(sections.indices)
         self.bundleTag = order.first { sections[$0].isUsed }

@@ -22,7 +22,7 @@ extension Call {
         case .mediaSilent: self.mediaSilent(connection, &context)
         case .mediaHeard: self.mediaHeard(connection, &context)
         case .authenticityFailed(let reason): self.authenticityFailed(connection, reason: reason, &context)
-        case .closed: self.fail(reason: "the connection ended by itself", isClosed: true, &context)
+        case .closed: self.fail(reason: "the connection ended without a command", isClosed: true, &context)
         }
     }
 

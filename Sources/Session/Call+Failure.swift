@@ -120,7 +120,7 @@ extension Call {
         guard role != .offerer else { return self.open(.offer, &context) }
         // A reset may be one of the whole room: one in each window.
         self.resets = max(0, context.configuration.maximumResets - 1)
-        self.beginAnew(reason: "it was given up a while ago", &context)
+        self.beginAnew(reason: "it was dropped a while ago", &context)
     }
 
     /// A peer did not come back: it is gone, but its failures stay counted.
@@ -133,7 +133,7 @@ extension Call {
         if !isOurTurn || !context.isTakenByAnswer { self.noteGone(&context) }
         guard isOurTurn else { return }
         self.beginsAnew = false
-        self.beginAnew(reason: "nobody else began it anew", &context)
+        self.beginAnew(reason: "the peer did not begin it again", &context)
     }
 
     private mutating func noteGone(_ context: inout CallContext) {

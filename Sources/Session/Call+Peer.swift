@@ -22,7 +22,7 @@ extension Call {
             context.report(.peerLeft(self.peer))
         }
         _ = self.held.takeAll()
-        self.end(reason: "nobody is there yet", &context)
+        self.end(reason: "no one is there yet", &context)
         self.open(.standingOffer, &context)
     }
 
@@ -30,7 +30,7 @@ extension Call {
     mutating func wantedAgain(_ context: inout CallContext) {
         if self.comeback?.isReset != true { self.forgetResets(&context) }
         _ = self.held.takeAll()
-        self.offer(reason: "the server takes our media anew", &context)
+        self.offer(reason: "the server takes our media again", &context)
     }
 
     // Descriptions

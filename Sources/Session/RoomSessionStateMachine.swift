@@ -181,11 +181,11 @@ public struct RoomSessionStateMachine: ~Copyable {
             calls.lostRoom(closesUnconnected: false, reason: reason)
             calls.emit(.report(.signallingLost(reason: reason)))
         case .yielded:
-            calls.endAll(reason: "we make place")
+            calls.endAll(reason: "we leave for other participants")
             calls.emit(.report(.yielded))
         case .attemptsSpent: break
         case .removed:
-            calls.endAll(reason: "the server put us out")
+            calls.endAll(reason: "the server kicked us")
             calls.emit(.report(.removed))
         case .peerLeft(let peer): calls.peerLeft(peer)
         case .ignored(let what, let detail): calls.ignore(.signalling, nil, "\(what): \(detail)")

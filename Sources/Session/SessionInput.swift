@@ -46,6 +46,6 @@ public enum ConnectionEvent: Equatable, Sendable {
     /// The peer's certificate is not the one of its description (RFC 8122 section 5).
     case authenticityFailed(reason: String)
     /// Everything that the connection held is released. Follows `SessionAction.closeConnection`; before it,
-    /// the connection ended by itself.
+    /// the connection ended without a command.
     case closed
 }

@@ -32,7 +32,7 @@ public struct RoomURLParts {
             throw Self.error("length: more than \(Self.maximumLength) bytes")
         }
         guard !text.unicodeScalars.contains(where: { $0.value <= 0x20 || $0.value == 0x7F }) else {
-            throw Self.error("characters: spaces and control characters have to be percent-encoded")
+            throw Self.error("characters: spaces and control characters must be percent-encoded")
         }
         guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://"), colon > text.startIndex else {
             throw Self.error("scheme: missing; a room URL begins with a scheme and ://")
@@ -91,7 +91,7 @@ public struct RoomURLParts {
             host = authority[..<colon].lowercased()
             portText = authority[colon...]
             guard !portText.dropFirst().contains(":") else {
-                throw Self.error("host: an IPv6 address has to be in brackets, as in [2001:db8::1]")
+                throw Self.error("host: an IPv6 address must be in brackets, as in [2001:db8::1]")
             }
             guard !host.isEmpty else { throw Self.error("host: missing") }
             guard host.utf8.count <= 253, host.utf8.allSatisfy(Self.isHostByte) else {

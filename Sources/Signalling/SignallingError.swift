@@ -16,7 +16,7 @@ public struct SignallingError: Error, Sendable, Hashable, CustomStringConvertibl
         case full
         /// The server answered, and the answer was no.
         case refused
-        /// The server put us out of the room.
+        /// The server kicked us from the room.
         case removed
         /// The server spoke something that is not the protocol.
         case protocolViolation

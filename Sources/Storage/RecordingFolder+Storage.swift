@@ -40,7 +40,7 @@ extension RecordingFolder {
             if status.st_mode & S_IFMT == S_IFDIR { return true }
             let kind = status.st_mode & S_IFMT == S_IFREG ? "a file" : "neither a directory nor a file"
             let remedy = "move it away, or name another storage directory"
-            throw StorageError(.invalid, "\(path) is \(kind), where a directory has to be: \(remedy)", path: path)
+            throw StorageError(.invalid, "\(path) is \(kind), where a directory must be: \(remedy)", path: path)
         }
         let number = errno
         if number == ELOOP {

@@ -177,7 +177,7 @@ struct ProbeJob: Sendable {
         else {
             throw self.stay.nothingCame(
                 [stage.receiver.status, stage.sender.status],
-                media: "picture",
+                media: "frame",
                 silence: "no participant sent video"
             )
         }

@@ -54,7 +54,7 @@ struct RecordCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What to send: none, or captures as in `camera --video`, such as test, file:PATH or alsa:default.",
+            "Send captures as in `camera --video`, such as test, file:PATH or alsa:default; none sends nothing.",
             discussion: "May be given twice, once for video and once for audio."
         )
     )

@@ -106,7 +106,7 @@ struct RoomStay: Sendable {
     func nothingCame(_ statuses: [RoomSessionStatus], media: String, silence: String) -> CommandFailure {
         guard statuses.allSatisfy(\.hasJoined) else { return self.notJoined(statuses) }
         let reason = statuses.compactMap(\.lastRefusal).first.map { " (last refused: \($0))" } ?? ""
-        let peers = statuses.contains(where: \.hasConnected) ? silence : "nobody connected"
+        let peers = statuses.contains(where: \.hasConnected) ? silence : "no participant connected"
         return CommandFailure(.noMedia, "joined \(self.url.shown), but no \(media) came: \(peers)\(reason)")
     }
 

@@ -245,7 +245,7 @@ def text(results, plotted, folder):
     lines = [
         f"Made {results['made'][:10]} with {results['tapedeck']} on {host['cores']} cores ({host['processor']}, Linux "
         f"{host['kernel']}), rounds: {rounds}, each measurement {results['seconds']} s. Other processes took at "
-        f"most {elsewhere:.2f} cores meanwhile, and the sender's latest packet was {late:.0f} ms late. Medians, and in "
+        f"most {elsewhere:.2f} cores at the same time, and the sender's latest packet was {late:.0f} ms late. Medians, and in "
         "brackets the lowest and the highest of the rounds; all but the lost is per room. Everything, process by "
         f"process, is in [results.json]({where}/results.json).", "", *targets(results)]
     for media in sorted({run["media"] for run in runs}):

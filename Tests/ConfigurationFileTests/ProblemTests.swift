@@ -27,7 +27,7 @@ import Testing
                     + "/var/lib/tapedeck",
                 #"line 4, column 9: storage.keep: found "1m"; accepted: a time from 1h to 3650d with its unit "#
                     + "(ms, s, m, h, d), such as 30d, or forever",
-                "line 6, column 3: api.listen: a token is needed where others can reach the interface; accepted: "
+                "line 6, column 3: api.listen: a token is needed where others can reach the API; accepted: "
                     + "api.token or api.tokens, or a loopback address in api.listen",
                 #"line 7, column 24: api.requests_per_second: found "50"; accepted: a whole number from 1 to 10000"#,
                 #"line 10, column 5: rooms.one.jion: unknown key; did you mean "join"?"#,
@@ -186,7 +186,7 @@ import Testing
             (
                 "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 1 }, "
                     + "pipeline: { file: hls } }] } }",
-                "rooms.a.outputs[0].pipeline: stands beside rtp"
+                "rooms.a.outputs[0].pipeline: stands next to rtp"
             ),
             (
                 "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { video_port: 1 } }] } }",
@@ -222,7 +222,7 @@ import Testing
             (
                 "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 5004, "
                     + "participants: 2, sdp_file: /run/a.sdp } }] } }",
-                "rooms.a.outputs[0].rtp.sdp_file: each participant has a file of its own"
+                "rooms.a.outputs[0].rtp.sdp_file: each participant has a separate file"
             ),
             (
                 "rooms: { a: { url: \"socketio+http://h/r\", outputs: [{ rtp: { host: h, video_port: 5004, "

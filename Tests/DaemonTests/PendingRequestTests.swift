@@ -71,7 +71,7 @@ import Testing
         #expect(
             await Self.hear(.done, events) == [
                 "waits", "waits", "waits", "done", "refused no", "waits", "waits", "waits",
-                "refused the room was left meanwhile",
+                "refused the room was left before that",
             ]
         )
     }

@@ -67,8 +67,8 @@ import Testing
         let h264 = try self.encoders(.h264)
         let finding = h264.finding(["x264enc": .works, "vah264enc": .fails("no device")])
         #expect(finding.level == .ok)
-        #expect(finding.found == "x264enc encoded a test picture; vah264enc fails: no device")
-        #expect(h264.finding(["vah264enc": .works]).found == "vah264enc (hardware) encoded a test picture")
+        #expect(finding.found == "x264enc encoded a test frame; vah264enc fails: no device")
+        #expect(h264.finding(["vah264enc": .works]).found == "vah264enc (hardware) encoded a test frame")
     }
 
     @Test func `no encoder names the package that brings one`() throws {

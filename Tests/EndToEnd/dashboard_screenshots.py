@@ -75,7 +75,7 @@ def take(browser, daemon, folder, name, viewport, scheme, seconds):
         page.get_by_role("searchbox", name="Filter rooms").fill("")
     webhooks = page.get_by_role("region", name="Webhooks")
     webhooks.get_by_text("Tries again").wait_for()
-    webhooks.get_by_role("list", name="Given up").wait_for()
+    webhooks.get_by_role("list", name="Failed for good").wait_for()
     show(page, webhooks)
     page.screenshot(path=folder / f"webhooks-{name}.png")
     page.get_by_role("link", name="Recordings").click()

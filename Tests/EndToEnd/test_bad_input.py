@@ -123,7 +123,7 @@ def test_a_room_server_that_puts_the_recorder_out_ends_the_recording(stage):
     wait_for_media(recorder, stage.folder / "storage")
     proxy.tell("inject")
     recorded(recorder)
-    assert "put us out" in recorder.messages, recorder.story()
+    assert "kicked us" in recorder.messages, recorder.story()
     assert_plays(exported)
     video, = media.streams(exported, "video")
     assert_numbered(exported, video["index"], recorder)

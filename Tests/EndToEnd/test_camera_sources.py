@@ -234,7 +234,7 @@ def bad_files(tmp_path_factory, clips):
 @pytest.mark.parametrize("name, part", [
     ("missing.mp4", "no file"), ("directory.mp4", "directory"), ("text.mp4", "cannot be played"),
     ("empty.mp4", "cannot be played"), ("noise.mkv", "cannot be played"), ("cut.mp4", "cannot be played"),
-    ("pipe.mp4", "regular file"), ("still.png", "still picture"),
+    ("pipe.mp4", "regular file"), ("still.png", "an image"),
 ])
 @pytest.mark.parametrize("command", ["camera", "record"])
 def test_a_bad_file_is_2_before_anybody_joins(stage, bad_files, command, name, part):
@@ -334,7 +334,7 @@ def test_a_file_that_gives_nothing_any_more_is_opened_again(stage, clips):
     other.write_bytes(clips["mp4"].read_bytes())
     other.replace(clip)
     wait_for_more(recorder, stage.folder / "storage")
-    assert "given up" not in camera.messages
+    assert "dropped" not in camera.messages
     interrupted(recorder)
     assert camera.end() in (0, 130), camera.story()
 

@@ -157,7 +157,7 @@ def test_it_does_not_start_with(stage, what):
     assert refused.exit_code == 2, refused.story()
     assert len(refused.messages.strip().splitlines()) <= 3, refused.story()
     if what.startswith("storage"):
-        assert f"{file} is a file, where a directory has to be" in refused.messages, refused.story()
+        assert f"{file} is a file, where a directory must be" in refused.messages, refused.story()
         checked = stage.run_tapedeck("run", "--config", path, "--check")
         assert checked.exit_code == 2 and f"storage.directory: {file} is a file" in checked.messages, checked.story()
     else:

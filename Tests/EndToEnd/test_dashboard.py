@@ -148,7 +148,7 @@ def test_a_call_is_watched_steered_played_and_deleted(call, browser, viewport):
     check_cost(page)
 
     # A picture of the camera.
-    picture = see(card.get_by_role("img", name=re.compile("^Picture of ")))
+    picture = see(card.get_by_role("img", name=re.compile("^Image of ")))
     # Not by decode(): another picture may come meanwhile.
     call.wait_for("its pixels", lambda: picture.evaluate("image => image.complete && image.naturalWidth") > 0)
     call.wait_for("codec and processor", lambda: "VP8 320×180" in (text := card.inner_text()) and "CPU" in text)
@@ -220,7 +220,7 @@ def add_and_remove_a_room(dashboard, call):
     assert "url" in see(form.get_by_role("alert").get_by_role("listitem").first).inner_text()
     form.get_by_role("textbox", name="Room URL").fill(room_url(call.server, "three"))
     form.get_by_role("combobox", name="Join").select_option("on-demand")
-    form.get_by_role("checkbox", name="Sound").uncheck()
+    form.get_by_role("checkbox", name="Audio").uncheck()
     form.get_by_role("button", name="Add room").click()
     card = see(dashboard.card("annexe"))
     assert call.room("annexe")["join"] == "on-demand"
@@ -383,7 +383,7 @@ def test_webhooks_say_what_they_try_again_and_what_they_gave_up(stage, browser, 
     see(failing.get_by_text("Tries again"))
     # However many it has made by the time the page is looked at.
     see(failing.get_by_text(re.compile(r"\d+ attempts? failed, next (in .*\d.*|now): .*\w")))
-    letter = webhooks.get_by_role("list", name="Given up").get_by_role("listitem")
+    letter = webhooks.get_by_role("list", name="Failed for good").get_by_role("listitem")
     see(letter.get_by_text(re.compile(r"^1 attempt: .*410")))
     assert f"to http://127.0.0.1:{gone}" in letter.inner_text()
     check_layout(page, viewport["width"])

@@ -77,8 +77,8 @@ def test_this_host_can_record(stage):
 
 
 def test_people_get_a_table(stage):
-    process = doctor_with(stage, lambda process: "vp8enc encoded a test picture" in process.output)
-    for text in ("gstreamer", "peer connections", "encoders", "vp8enc encoded a test picture", "UDP ports", "free space"):
+    process = doctor_with(stage, lambda process: "vp8enc encoded a test frame" in process.output)
+    for text in ("gstreamer", "peer connections", "encoders", "vp8enc encoded a test frame", "UDP ports", "free space"):
         assert text in process.output, process.story()
 
 
@@ -155,7 +155,7 @@ rooms: {{}}
     process = doctor_with(stage, lambda process: "slow fails: tapedeck" in process.output, "--json", "--config",
                           configuration)
     found = findings(process.result())["encoders", "VP8"]["found"]
-    assert "slow fails: tapedeck: it gave no coded picture in 4 s" in found, process.story()
+    assert "slow fails: tapedeck: it gave no coded frame in 4 s" in found, process.story()
 
 
 def test_a_wrong_configuration_is_refused(stage):

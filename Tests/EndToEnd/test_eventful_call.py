@@ -137,7 +137,7 @@ def test_every_event_of_a_call_is_in_its_export(stage, lossy):
     assert len(sizes) >= 4, f"{sizes}\n{story}"
     expected = {
         "microphone off": "silent (muted?)", "microphone on": "audible again",
-        "camera off": "still picture (camera off?)", "camera on": "moving picture again",
+        "camera off": "still video (camera off?)", "camera on": "moving video again",
         "codec h264": "VP8 → H.264", "codec vp8": "H.264 → VP8",
     }
     for what, words in expected.items():

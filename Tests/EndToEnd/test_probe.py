@@ -104,7 +104,7 @@ def test_a_room_without_an_echo_is_no_media_and_prometheus_hears_of_it(stage):
     metrics = stage.folder / "room.prom"
     process = stage.run_tapedeck("probe", room_url(server, "probe"), "--echo", "--wait", "15s", "--prometheus", metrics, *SMALL,
                                  timeout=LIMIT)
-    assert process.exit_code == 4 and "no picture came" in process.messages, process.story()
+    assert process.exit_code == 4 and "no frame came" in process.messages, process.story()
     assert "tapedeck_probe_success{" in metrics.read_text() and "_score" not in metrics.read_text()
 
 

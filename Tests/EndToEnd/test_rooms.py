@@ -189,15 +189,15 @@ def test_whoever_is_put_out_stays_away_as_long_as_configured(stage):
     put_out(server, "gone", "leaved")
     # What it says of itself while it stays away lasts for seconds; the log keeps it.
     left = daemon.wait_for("its going", lambda: events(daemon, "room.left", "back"))[0]
-    assert "put us out of the room" in left, left
+    assert "kicked us from the room" in left, left
     failed = daemon.wait_for_phase("gone", "failed")
-    assert "put us out of the room" in failed["reason"]
+    assert "kicked us from the room" in failed["reason"]
     # The people are not recorded behind their backs, and what was recorded until then is there.
     for name in ("back", "gone"):
         folder = daemon.wait_for_export(name)[0]
         assert_plays(folder / "call.mkv")
     again = daemon.wait_for("its return", lambda: events(daemon, "room.joined", "back")[1:])[0]
-    put_out_at = next(line for line in daemon.log("the room server put us out") if "room.name=back" in line)
+    put_out_at = next(line for line in daemon.log("the room server kicked us") if "room.name=back" in line)
     assert seconds_between(put_out_at, again) >= 3, again
     assert daemon.room("gone")["phase"] == "failed"
     daemon.post("/v1/rooms/gone/record")

@@ -166,7 +166,7 @@ def test_prosody_restarts_in_the_middle_of_a_call(stage, server):
                      daemon.process.story())
     assert folders[0] == first and daemon.worker("reception") == worker
     assert count(peer, "message") == 0 and count(peer, "error") == 0 and count(peer, "crash") == 0, peer.story()
-    assert daemon.log("A message of somebody who may not call us was ignored"), daemon.process.story()
+    assert daemon.log("A message of an account that may not call us was ignored"), daemon.process.story()
     assert count(mallory, "connected") == 0
     assert SECRET not in daemon.process.messages and SECRET not in daemon.process.output
 

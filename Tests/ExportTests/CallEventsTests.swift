@@ -112,8 +112,8 @@ import Timeline
         self.expect(
             report.events.map { (Double($0.nanoseconds) / 1e9, $0.title) },
             [
-                (0, "Alice joined"), (1, "Alice silent (muted?)"), (1.033, "Alice: still picture (camera off?)"),
-                (2.333, "Alice: moving picture again"), (2.4, "Alice audible again"),
+                (0, "Alice joined"), (1, "Alice silent (muted?)"), (1.033, "Alice: still video (camera off?)"),
+                (2.333, "Alice: moving video again"), (2.4, "Alice audible again"),
             ]
         )
         #expect(report.events.dropFirst().allSatisfy { $0.isGuess })

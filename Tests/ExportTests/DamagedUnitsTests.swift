@@ -48,7 +48,7 @@ import Timeline
         #expect(video.units == 100)
         #expect(video.unitsLeftOut == 19)
         #expect(report.tracks[1].unitsLeftOut == 0)
-        #expect(report.warnings.contains { $0.hasPrefix("19 pictures of Alice are left out") })
+        #expect(report.warnings.contains { $0.hasPrefix("19 frames of Alice are left out") })
         let event = try #require(report.events.first { $0.kind == .leftOut })
         #expect(event.title == "0.6 s of Alice's video left out (damaged)")
         #expect(abs(event.nanoseconds - 1_366_666_666) < 1_000_000)

@@ -107,7 +107,7 @@ import Testing
         driver.feed(.want(room: "a", false))
         driver.now += .seconds(20)
         driver.beat(1)
-        let told = FleetEvent.misbehaved(WorkerID(1), "did not leave a within 20.0 seconds: its other rooms go on")
+        let told = FleetEvent.misbehaved(WorkerID(1), "did not leave a within 20.0 seconds: its other rooms continue")
         #expect(driver.feed(.tick) == [.report(told)])
         // Said once; nobody else comes to it; what it says late is still heard.
         for _ in 1...30 {

@@ -323,7 +323,7 @@ import Testing
         driver.join("a")
         #expect(driver.feed(.want(room: "a", false)) == [.send(WorkerID(1), .leave(room: "a"))])
         let actions = driver.feed(.event(WorkerID(1), .left(room: "a", .ordered)))
-        #expect(actions == [.send(WorkerID(1), .shutDown), .report(.left(room: "a", reason: "nobody wants it"))])
+        #expect(actions == [.send(WorkerID(1), .shutDown), .report(.left(room: "a", reason: "it is not wanted"))])
         #expect(driver.feed(.exited(WorkerID(1), reason: "ended")).count == 1)
         #expect(driver.fleet.workers.isEmpty)
     }

@@ -209,7 +209,7 @@ extension AllGStreamer {
             for number in 0..<10 { track.push(Self.packet(UInt16(number), 1)) }
             let alone = stream.counters
             #expect(alone.droppedPackets >= 4)
-            #expect(stream.lastError == "nobody listens there")
+            #expect(stream.lastError == "no one listens there")
             let receiver = try Socket(port: port)
             for number in 10..<20 { track.push(Self.packet(UInt16(number), 1)) }
             let heard = stream.counters

@@ -158,7 +158,7 @@ private final class CapturedOutput {
         // The pipe takes 64 KiB, and memory 256.
         #expect(numbers.count > 250)
         let loss = try #require(lines.dropLast().last)
-        #expect(loss.hasSuffix("log lines were lost: nobody took them detail=\(1000 - numbers.count)"))
+        #expect(loss.hasSuffix("log lines were lost: no one took them detail=\(1000 - numbers.count)"))
         #expect(lines.allSatisfy { $0.hasPrefix("2026") })
     }
 

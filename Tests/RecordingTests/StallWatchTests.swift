@@ -80,8 +80,8 @@ import Timeline
         }
         #expect(
             told == [
-                "the recorder stood still for 61.5 s: what was sent meanwhile is missing",
-                "the machine was suspended for 3600.0 s: what was sent meanwhile is missing",
+                "the recorder stood still for 61.5 s: media of that time are missing",
+                "the machine was suspended for 3600.0 s: media of that time are missing",
             ]
         )
         let recording = try ReadRecording(try #require(feed.folders.first))

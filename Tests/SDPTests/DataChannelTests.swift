@@ -156,7 +156,7 @@ import Testing
             return
         }
         #expect(try SessionDescription(parsing: outer).media.map(\.port) == [0])
-        #expect(reason.contains("there are no media beside it"))
+        #expect(reason.contains("there are no other media"))
         // The same session with media is taken.
         let later = try SessionDescription(parsing: alone.exchange(self.offer("firefox-data-first").text))
         #expect(later.media.map(\.port) == [9, 9, 9])

@@ -36,7 +36,7 @@ import Testing
         for path in [file, file + "/below/it"] {
             let error = try #require(self.problem(path))
             #expect(error.code == .invalid && error.path == file)
-            #expect(error.message.hasPrefix("\(file) is a file, where a directory has to be: "))
+            #expect(error.message.hasPrefix("\(file) is a file, where a directory must be: "))
             #expect(throws: error) { try RecordingFolder.makeStorage(path) }
         }
         // Also in the place of what is in it.

@@ -100,15 +100,15 @@ import Testing
                 (.pause(room: "room"), "nothing is recorded"),
                 (.resume(room: "room"), "nothing is recorded"),
                 (.mark(room: "room", text: "x"), "nothing is recorded"),
-                (.requestKeyframe(room: "room", participant: nil), "nobody sends video"),
-                (.graph(room: "room"), "there are no pipelines: nobody is connected"),
+                (.requestKeyframe(room: "room", participant: nil), "no participant sends video"),
+                (.graph(room: "room"), "there are no pipelines: no participant is connected"),
                 (
                     .camera(room: "room", SendSpec(video: nil, audio: nil)),
                     "the camera has neither video nor audio"
                 ),
                 (
                     .camera(room: "room", SendSpec(video: MediaSource("tape"), audio: nil)),
-                    "no capture \"tape\" gives picture; there is: file, image, rtp, rtsp, screen, slate, test, v4l2"
+                    "no capture \"tape\" gives video; there is: file, image, rtp, rtsp, screen, slate, test, v4l2"
                 ),
             ]
             for (number, (command, reason)) in zip(UInt64(1)..., refusals) {

@@ -36,7 +36,7 @@ struct YAMLText {
         }
         let text = JSONEscapes.joined(text)
         if let offset = AliasCheck(text).firstOffence() {
-            let message = "aliases (*name) beside keys that are not plain text are not taken"
+            let message = "aliases (*name) next to keys that are not plain text are not taken"
             self.problems.add(text.place(ofUTF8Offset: offset), "", message)
             return nil
         }

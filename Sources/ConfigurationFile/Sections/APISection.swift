@@ -52,7 +52,7 @@ public struct APIConfiguration: Sendable, Hashable {
     public var tokens: [APIToken] = []
     /// Certificate and key; `nil` speaks plain HTTP.
     public var tls: TLSFiles?
-    /// Origins whose pages may use the interface from a browser (scheme, host, port); empty: none but its own.
+    /// Origins whose pages may use the API from a browser (scheme, host, port); empty: none but its own.
     public var corsOrigins: [String] = []
     /// Requests a second that one client may make, 1 to 10 000.
     public var requestsPerSecond = 50
@@ -151,7 +151,7 @@ extension APIConfiguration {
             let accepted = "api.token or api.tokens, or a loopback address in api.listen"
             reader.add(
                 APIKeys.listen.name,
-                "a token is needed where others can reach the interface",
+                "a token is needed where others can reach the API",
                 accepted: accepted
             )
         }

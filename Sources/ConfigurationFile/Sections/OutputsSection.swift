@@ -89,7 +89,7 @@ extension OutputSpec {
         return (room.list("outputs", OutputKeys.table, maximum: OutputSpec.maximumCount) ?? []).compactMap { entry in
             switch (entry.has("rtp"), entry.has("pipeline")) {
             case (true, true):
-                entry.add("pipeline", "stands beside rtp", accepted: "one of them for each output")
+                entry.add("pipeline", "stands next to rtp", accepted: "one of them for each output")
             case (false, true):
                 guard let reader = entry.mapping("pipeline", OutputKeys.Pipeline.table) else { return nil }
                 return PipelineOutputSpec(reader).map {
@@ -146,7 +146,7 @@ extension OutputSpec {
         case .noPlaceMark:
             reader.add(
                 Keys.sdpFile.name,
-                "each participant has a file of its own",
+                "each participant has a separate file",
                 accepted: "a path with {place} in it, such as /run/tapedeck/standup-{place}.sdp"
             )
         case .noFileForKeys where !reader.has(Keys.sdpFile.name):

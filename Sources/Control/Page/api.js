@@ -20,7 +20,7 @@ export class Unreachable extends Error {
   }
 }
 
-/** Told of each answer that asks for a login. */
+/** Called for each answer that asks for a login. */
 export const unauthorized = new EventTarget();
 
 /** Joins the parts of a path; what they hold cannot leave its place. */

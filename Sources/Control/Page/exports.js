@@ -7,7 +7,7 @@ import { h, icon, KeyedList, setAttribute, setText } from "./dom.js";
 const POLL_MILLISECONDS = 1000;
 const STATES = { queued: "waiting", running: "running", done: "done", failed: "failed" };
 const LAYOUTS = {
-  tracks: "MKV, all tracks", browser: "For browsers", grid: "Everybody in one picture", audio: "Sound of everybody",
+  tracks: "MKV, all tracks", browser: "For browsers", grid: "Everyone in one video", audio: "Audio of everyone",
 };
 
 class Row {

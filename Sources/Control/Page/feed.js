@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the daemon does, live: events as they happen, figures by asking again. Rests while nobody looks.
+// What the daemon does, live: events as they happen, figures by asking again. Rests while the page is hidden.
 
 import { get, path, Problem, Unreachable } from "./api.js";
 import { KINDS } from "./kinds.js";
@@ -10,7 +10,7 @@ const AFTER_EVENT_MILLISECONDS = 150;
 const LONGEST_WAIT_MILLISECONDS = 10000;
 
 /**
- * Tells its listeners of `rooms`, `overview`, `webhooks`, `event`, `connection` and `refusal`, each with its value in
+ * Notifies its listeners of `rooms`, `overview`, `webhooks`, `event`, `connection` and `refusal`, each with its value in
  * `detail`.
  *
  * A connection is lost when an answer or the stream of events fails; both are tried again until they work.
@@ -68,7 +68,7 @@ export class Feed extends EventTarget {
     stream.addEventListener("stream.gap", () => this.refreshSoon());
     stream.addEventListener("error", () => {
       this.refreshSoon(0);
-      // After an answer that is an error the browser does not come back by itself.
+      // After an answer that is an error the browser does not come back automatically.
       if (stream.readyState !== EventSource.CLOSED || this.stream !== stream) return;
       this.stream = null;
       this.lastEvent = "";
@@ -130,7 +130,7 @@ export class Feed extends EventTarget {
   }
 }
 
-/** The webhooks; null if they cannot be told, which says nothing of the connection. */
+/** The webhooks; null if they cannot be read, which says nothing of the connection. */
 async function webhooks() {
   try {
     return await get(path("webhooks"));

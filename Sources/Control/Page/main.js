@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page: who is here, which view is shown, and what is told to whom.
+// The page: who is here, which view is shown, and what each part is notified of.
 
 import { byId, setAttribute, setText } from "./dom.js";
 import { Feed } from "./feed.js";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the page tells its visitor: failures to see, changes of state to hear.
+// Messages for the visitor: failures to see, changes of state to hear.
 
 import { byId, button, h } from "./dom.js";
 
@@ -25,7 +25,7 @@ export function showProblem(place, error) {
     ...(details.length ? [h("ul", {}, details)] : []));
 }
 
-/** Tells those who listen. */
+/** Calls the listeners. */
 export function announce(text) {
   const log = byId("announcements");
   log.append(h("p", {}, text));
@@ -53,7 +53,7 @@ const SENTENCES = {
   "disk.recovered": () => "The disk has enough space again",
 };
 
-/** Tells those who listen of an event of the daemon. */
+/** Calls the listeners with an event of the daemon. */
 export function announceEvent(event) {
   const sentence = SENTENCES[event.kind];
   if (sentence) announce(sentence({ details: {}, ...event }));

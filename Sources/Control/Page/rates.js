@@ -5,7 +5,7 @@ const SAMPLES = 60;
 /** What happens in a room is a reason to ask between two turns: not every answer is a sample. */
 const SHORTEST_MILLISECONDS = 1500;
 const WINDOW_MILLISECONDS = 19000;
-/** A worker tells its counters every five seconds; when they stand still for longer, nothing comes. */
+/** A worker reports its counters every five seconds; when they stand still for longer, nothing comes. */
 const SILENCE_MILLISECONDS = 8000;
 
 /**

@@ -156,9 +156,9 @@ class RecordingDialog {
     const form = h("form", { class: "export-form needs-control", "aria-label": "New export" },
       h("label", { class: "field" }, "Layout", h("select", { name: "layout" },
         h("option", { value: "tracks" }, "MKV, all tracks"), h("option", { value: "browser" }, "For browsers"),
-        h("option", { value: "grid" }, "Everybody in one picture"), h("option", { value: "audio" }, "Sound of everybody"))),
+        h("option", { value: "grid" }, "Everyone in one video"), h("option", { value: "audio" }, "Audio of everyone"))),
       h("label", { class: "field" }, "Participant", h("select", { name: "participant" },
-        h("option", { value: "" }, "Everybody"), senders(recording).map(([id, text]) => h("option", { value: id }, text)))),
+        h("option", { value: "" }, "Everyone"), senders(recording).map(([id, text]) => h("option", { value: id }, text)))),
       seconds("From"), seconds("To"),
       h("button", { type: "submit" }, "Export"));
     form.addEventListener("submit", (event) => {
@@ -186,7 +186,7 @@ class RecordingDialog {
       const recording = await get(path("recordings", id));
       if (this.id === id) this.#show(recording);
     } catch {
-      // Gone, or the connection is lost: the page tells of either.
+      // Gone, or the connection is lost: the page shows either.
     }
   }
 

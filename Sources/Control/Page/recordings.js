@@ -137,7 +137,7 @@ export class RecordingsView {
     empty.hidden = shown > 0;
     byId("recordings").hidden = shown === 0;
     setText(empty, isFiltered ? "No recording matches."
-      : "There is no recording yet. One begins when somebody comes into a room.");
+      : "There is no recording yet. One begins when a participant comes into a room.");
     setText(byId("page-number"), `Page ${this.cursors.length}`);
     setAttribute(byId("newer"), "aria-disabled", this.cursors.length > 1 ? null : "true");
     setAttribute(byId("older"), "aria-disabled", this.next ? null : "true");
@@ -147,13 +147,13 @@ export class RecordingsView {
     if (step > 0 && this.next) this.cursors.push(this.next);
     else if (step < 0 && this.cursors.length > 1) this.cursors.pop();
     else return;
-    // What comes after the new page is known when it is there: a second click meanwhile leads nowhere.
+    // What comes after the new page is known when it is there: a second click before that leads nowhere.
     this.next = null;
     this.#load();
   }
 }
 
-/** The visitor's midnight before a day, or so many days later, as the interface wants it. */
+/** The visitor's midnight before a day, or so many days later, as the API wants it. */
 function midnight(day, later) {
   if (!day) return null;
   const [year, month, date] = day.split("-").map(Number);

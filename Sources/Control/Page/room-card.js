@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One room: what it is, what it does, who is there, and what can be told it.
+// One room: what it is, what it does, who is there, and its commands.
 
 import { path, post, remove } from "./api.js";
 import { askForMark, confirm } from "./dialogs.js";
@@ -25,7 +25,7 @@ const RECORDING = {
   recording: ["Recording", "live"],
   paused: ["Paused", "warn"],
 };
-const DONE = { record: "told to record", stop: "told to stop", pause: "paused", resume: "resumed", mark: "marked",
+const DONE = { record: "ordered to record", stop: "ordered to stop", pause: "paused", resume: "resumed", mark: "marked",
   keyframe: "keyframe asked for" };
 const BITRATE_FLOOR = 100_000;
 const LOSS_FLOOR = 10;
@@ -38,11 +38,11 @@ function meter(label, floor) {
   return { element, update: (text, values) => { setText(value, text); curve.update(values); } };
 }
 
-/** A participant with a picture. */
+/** A participant with an image. */
 class Tile {
   constructor(room, participant) {
     this.image = h("img", { alt: "", width: 320, height: 180, hidden: true });
-    this.place = h("div", { class: "still" }, icon("sound"), this.image);
+    this.place = h("div", { class: "still" }, icon("audio"), this.image);
     this.who = h("span", { class: "who" });
     this.tracks = h("span", { class: "muted" });
     this.element = h("li", { class: "tile" }, this.place,
@@ -58,7 +58,7 @@ class Tile {
     if (this.shownName !== shownName) {
       this.shownName = shownName;
       this.who.replaceChildren(name(shownName));
-      setAttribute(this.image, "alt", `Picture of ${shownName}`);
+      setAttribute(this.image, "alt", `Image of ${shownName}`);
     }
     const texts = tracks.map((track) =>
       [track.codec.toUpperCase(), track.width && `${track.width}×${track.height}`].filter(Boolean).join(" "));
@@ -84,7 +84,7 @@ export class RoomCard {
     this.state = h("span", { class: "pill state" });
     this.reason = h("p", { class: "reason" });
     this.tiles = h("ul", { class: "tiles", "aria-label": "Participants" });
-    this.nobody = h("p", { class: "nobody muted" }, "Nobody else is here");
+    this.alone = h("p", { class: "alone muted" }, "No one else is here");
     this.people = new KeyedList(this.tiles, (person) => person.id, (person) => new Tile(room.name, person));
     this.bitrate = meter("Bitrate", BITRATE_FLOOR);
     this.loss = meter("Loss", LOSS_FLOOR);
@@ -95,7 +95,7 @@ export class RoomCard {
     this.element = h("li", {}, h("article", { class: "card room", "aria-labelledby": title.id },
       h("header", {}, title, h("div", { class: "pills" }, this.state, this.phase)),
       this.url, this.reason,
-      h("div", { class: "people" }, this.tiles, this.nobody),
+      h("div", { class: "people" }, this.tiles, this.alone),
       h("div", { class: "meters" }, this.bitrate.element, this.loss.element),
       h("p", { class: "facts muted" }, this.join, this.worker, this.restarts),
       this.#actions()));
@@ -158,9 +158,9 @@ export class RoomCard {
       mayLook: this.session.may("media"),
     })));
     const isEmpty = status.participants.length === 0;
-    this.nobody.hidden = !isEmpty;
+    this.alone.hidden = !isEmpty;
     this.tiles.hidden = isEmpty;
-    setText(this.nobody, phase === "joined" ? "Nobody else is here" : "Not in the room");
+    setText(this.alone, phase === "joined" ? "No one else is here" : "Not in the room");
   }
 
   #showActions(isJoined) {
@@ -195,7 +195,7 @@ export class RoomCard {
     const later = this.origin === "configuration"
       ? " It comes back with the next change of the configuration file that names it." : "";
     const isSure = await confirm(`Remove ${this.name}?`,
-      `The recording that goes on is finished, and the room is left. Recordings stay.${later}`, "Remove room");
+      `The recording in progress is finished, and the room is left. Recordings stay.${later}`, "Remove room");
     if (!isSure) return;
     try {
       await remove(path("rooms", this.name));

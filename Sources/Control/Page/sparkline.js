@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A small curve without axes; its figures are written beside it.
+// A small curve without axes; its figures are written next to it.
 
 import { s, setAttribute } from "./dom.js";
 

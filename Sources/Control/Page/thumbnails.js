@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of the participants, asked for one after the other, and only while somebody can see them.
+// Images of the participants, requested one after the other, and only while they can be seen.
 
 import { getBlob, path } from "./api.js";
 
@@ -20,13 +20,13 @@ class Thumbnails {
     document.addEventListener("visibilitychange", () => this.#plan(0));
   }
 
-  /** Shows a participant in a place from now on; `shown(url)` is called with each picture. */
+  /** Shows a participant in a place from now on; `shown(url)` is called with each image. */
   watch(element, room, participant, shown) {
     this.places.set(element, { room, participant, shown, isVisible: false, isOn: false, last: 0, url: null });
     this.observer.observe(element);
   }
 
-  /** Says whether there is a picture to ask for. */
+  /** Says whether there is an image to request. */
   turn(element, isOn) {
     const place = this.places.get(element);
     if (!place || place.isOn === isOn) return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The webhooks: who is told, what is tried again, and what was given up. Without a webhook there is nothing to see.
+// The webhooks: their addresses, deliveries in progress, and those that failed for good. Without a webhook there is nothing to see.
 
 import { path, post } from "./api.js";
 import { byId, button, h, KeyedList, name, setAttribute, setText } from "./dom.js";
@@ -19,7 +19,7 @@ class Webhook {
     const [text, tone] = retry ? ["Tries again", "warn"] : webhook.dead ? ["Gave up", "bad"] : ["Good", "good"];
     setText(this.pill, text);
     setAttribute(this.pill, "data-tone", tone);
-    const amounts = [`${webhook.delivered} delivered`, `${webhook.queued} waiting`, `${webhook.dead} given up`];
+    const amounts = [`${webhook.delivered} delivered`, `${webhook.queued} waiting`, `${webhook.dead} failed for good`];
     if (webhook.dropped) amounts.push(`${webhook.dropped} dropped`);
     setText(this.amounts, amounts.join(", "));
     setText(this.note, retry ? `${count(retry.attempts, "attempt")} failed, next ${soon(retry.due)}`

@@ -77,7 +77,7 @@ final class ControlResponder: HTTPResponder {
             throw Problem(
                 .forbidden,
                 "The server is not known under this host name. Without a token it answers to localhost, 127.0.0.1, [::1] and "
-                    + "its own address only: a proxy has to send one of these as Host, or the configuration a token (api.token)."
+                    + "its own address only: a proxy must send one of these as Host, or the configuration a token (api.token)."
             )
         }
         if let preflight = self.preflight(request) { return preflight }
@@ -99,7 +99,7 @@ final class ControlResponder: HTTPResponder {
         try self.checkOrigin(of: request, client)
         // Nothing has the tag that it names; its sender does not want anything to happen then.
         if !endpoint.hasEntityTag, let tags = request.headers[.ifMatch], tags[...].trimmingSpaces != "*" {
-            throw Problem(.preconditionFailed, "What is at this path has no entity tag.")
+            throw Problem(.preconditionFailed, "The resource at this path has no entity tag.")
         }
         var call = Endpoints.Call(request: request, client: client, address: context.clientAddress, now: now)
         guard request.method == .post || request.method == .patch else {

@@ -118,7 +118,7 @@ extension Problem.Kind {
         case .uriTooLong: "The request target is too long"
         case .unsupportedMediaType: "The request body's type is not taken"
         case .rangeNotSatisfiable: "The range is outside the file"
-        case .invalid: "What was sent is wrong"
+        case .invalid: "The request is wrong"
         case .idempotencyMismatch: "The idempotency key belongs to another request"
         case .rateLimited: "Too many requests"
         case .headersTooLarge: "The header fields are too large"

@@ -50,7 +50,7 @@ struct PendingRequest {
         case (.left(self.room, _), .status):
             return .done
         case (.left(self.room, _), .done), (.left(self.room, _), .graphs), (.left(self.room, _), .keyframe):
-            return .refused("the room was left meanwhile")
+            return .refused("the room was left before that")
         case (.commandDone(_, _, let number), .done) where number == self.number:
             return .done
         case (.commandDone(_, _, let number), .graphs) where number == self.number:

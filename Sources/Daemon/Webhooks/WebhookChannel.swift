@@ -162,7 +162,7 @@ final class WebhookChannel: Sendable {
             state.counters.failedAttempts += 1
             if due == nil { state.counters.givenUp += 1 }
         }
-        self.log(level, due == nil ? "webhook delivery given up" : "webhook delivery failed", delivery, reason)
+        self.log(level, due == nil ? "webhook delivery failed for good" : "webhook delivery failed", delivery, reason)
     }
 
     private func pause(after failures: Int, asked: Duration) -> UTCTime {

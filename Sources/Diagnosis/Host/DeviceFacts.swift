@@ -39,7 +39,7 @@ struct DeviceFacts: Sendable, Hashable {
                     .warning,
                     "\(paths.joined(separator: ", ")): permission denied",
                     meaning: "they cannot be sent from, or encoded on",
-                    remedy: "adduser $USER \(group), then log in anew; for the service see docs/service.md"
+                    remedy: "adduser $USER \(group), then log in again; for the service see docs/service.md"
                 )
             )
         }

@@ -59,7 +59,7 @@ struct SystemFacts: Sendable, Hashable {
                 count,
                 Self.leastOpenFiles,
                 meaning: "a room with many members fails with 'too many open files'",
-                remedy: "ulimit -n 65536; the service sets this by itself"
+                remedy: "ulimit -n 65536; the service sets this automatically"
             )
         }
     }

@@ -66,7 +66,7 @@ struct Encoders: Sendable, Hashable {
             .encoders,
             self.title,
             .ok,
-            (["\(names.joined(separator: ", ")) encoded a test picture"] + complaints).joined(separator: "; ")
+            (["\(names.joined(separator: ", ")) encoded a test frame"] + complaints).joined(separator: "; ")
         )
     }
 }

@@ -2,7 +2,7 @@
 
 /// The sides of a call's quality that are judged, each by one figure.
 public enum ProbePart: String, Sendable, Hashable, CaseIterable, Encodable {
-    /// Seconds from joining to the first picture.
+    /// Seconds from joining to the first frame.
     case start
     /// Frames, packets of sound or beeps that never came, in percent.
     case loss

@@ -11,14 +11,14 @@ extension ProbeReport {
     private func text(of part: ProbePart) -> String {
         switch part {
         case .start:
-            return "\(Self.rounded(self.firstFrameMilliseconds / 1000)) s from joining to the first picture"
+            return "\(Self.rounded(self.firstFrameMilliseconds / 1000)) s from joining to the first frame"
         case .loss:
             let packets = self.sound.packets + self.sound.lost
             let frames = "\(self.frames.lost) of \(self.frames.expected) frames (\(Self.percent(self.lostFrameShare)))"
             guard packets > 0 else { return "\(frames), no audio" }
-            let sound = "\(self.sound.lost) of \(packets) audio packets (\(Self.percent(self.lostSoundShare)))"
-            guard self.silentShare > 0 else { return "\(frames), \(sound)" }
-            return "\(frames), \(sound), no beep for \(self.flashes - self.avOffsets) of \(self.flashes) flashes"
+            let audio = "\(self.sound.lost) of \(packets) audio packets (\(Self.percent(self.lostSoundShare)))"
+            guard self.silentShare > 0 else { return "\(frames), \(audio)" }
+            return "\(frames), \(audio), no beep for \(self.flashes - self.avOffsets) of \(self.flashes) flashes"
         case .lateness:
             let share = Self.percent(self.lateShare)
             return "\(self.frames.late) of \(self.frames.received) frames late by 200 ms (\(share))"
@@ -28,7 +28,7 @@ extension ProbeReport {
         case .sync:
             guard let offset = self.avOffsetMilliseconds else { return "no flash has a beep" }
             let side = offset < 0 ? "early" : "late"
-            return "sound \(Self.rounded(abs(offset))) ms \(side), over \(self.avOffsets) flashes"
+            return "audio \(Self.rounded(abs(offset))) ms \(side), over \(self.avOffsets) flashes"
         case .delay:
             let (median, most) = (self.delay.medianMilliseconds, self.delay.p95Milliseconds)
             return "\(Self.rounded(median)) ms median, \(Self.rounded(most)) ms for 95 %"

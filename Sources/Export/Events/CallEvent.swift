@@ -98,14 +98,14 @@ public struct CallEvent: Sendable, Hashable, Codable {
 extension CallEvent {
     /// A short English title, as in a player's list of chapters.
     public var title: String {
-        let name = printable(self.name ?? self.participant ?? "somebody")
+        let name = printable(self.name ?? self.participant ?? "a participant")
         switch self.kind {
         case .joined: return "\(name) joined"
         case .left: return "\(name) left"
         case .muted: return self.isGuess ? "\(name) silent (muted?)" : "\(name) muted"
         case .unmuted: return self.isGuess ? "\(name) audible again" : "\(name) unmuted"
-        case .cameraOff: return self.isGuess ? "\(name): still picture (camera off?)" : "\(name): camera off"
-        case .cameraOn: return self.isGuess ? "\(name): moving picture again" : "\(name): camera on"
+        case .cameraOff: return self.isGuess ? "\(name): still video (camera off?)" : "\(name): camera off"
+        case .cameraOn: return self.isGuess ? "\(name): moving video again" : "\(name): camera on"
         case .paused: return "Recording paused"
         case .resumed: return "Recording resumed"
         case .resolutionChanged, .codecChanged: return "\(name): \(self.before ?? "?") → \(self.after ?? "?")"

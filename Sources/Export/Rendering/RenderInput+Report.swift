@@ -58,8 +58,8 @@ extension RenderInput {
                 var track = ExportReport.Track(
                     number: index + 1,
                     file: output.path,
-                    participant: only?.id ?? "everybody",
-                    name: only?.name ?? "everybody",
+                    participant: only?.id ?? "everyone",
+                    name: only?.name ?? "everyone",
                     media: rendered.media,
                     codec: rendered.codec,
                     isComplete: true

@@ -47,7 +47,7 @@ public enum FileExamination {
             let text = "it was changed: its SHA-256 is not that of the manifest"
             certificate.note(.init(.damage, .fileChanged, file: place.name, text))
         } else if place.earlier == nil {
-            let text = "no manifest tells what it held"
+            let text = "no manifest says what it held"
             certificate.note(.init(.note, .noManifest, file: place.name, text))
         }
         return certificate

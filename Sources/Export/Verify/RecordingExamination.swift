@@ -26,7 +26,7 @@ public struct RecordingExamination {
         do throws(StorageError) {
             earlier = try Manifest.read(folder)
             if earlier == nil {
-                finding = .init(.note, .noManifest, "there is no manifest: nothing tells whether files were changed")
+                finding = .init(.note, .noManifest, "there is no manifest: changes of files cannot be noticed")
             } else if earlier?.files == nil {
                 finding = .init(.note, .noManifest, "the manifest is of an older version and knows no hashes")
             }
@@ -194,7 +194,7 @@ extension RecordingExamination {
                 self.contents.started?.monotonicNanoseconds ?? 0
             )
             let place = after.overflow ? "" : ", \(after.partialValue / 1_000_000) ms after the beginning"
-            self.note(.gap, .cutOff, "the recorder died, and another went on with part \(part.number)\(place)")
+            self.note(.gap, .cutOff, "the recorder died, and another one continued with part \(part.number)\(place)")
         }
         for stall in self.contents.history.stalls {
             let after = stall.endNanoseconds.subtractingReportingOverflow(
@@ -327,7 +327,7 @@ extension RecordingExamination {
         let known = Set(self.contents.sources.map(\.file) + self.contents.unusable.keys)
         for file in (try? self.folder.files()) ?? [] where file.name.hasPrefix("tracks/") {
             guard !known.contains(file.name) else { continue }
-            self.note(.note, .foreignFile, file: file.name, "nobody recorded it")
+            self.note(.note, .foreignFile, file: file.name, "Tapedeck did not record it")
         }
         for digest in self.earlier?.files ?? [] where digest.name.hasPrefix("tracks/") && !known.contains(digest.name) {
             self.note(.damage, .fileMissing, file: digest.name, "the manifest knows it, and it is not there")

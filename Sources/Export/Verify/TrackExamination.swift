@@ -264,7 +264,7 @@ struct TrackExamination {
         } else if !contents.history.isFinished, !setting.isRunning {
             self.note(.damage, .notClosed, "nobody closed it: it was cut off")
         } else if !setting.isRunning {
-            self.note(.gap, .cutOff, "nobody closed it: the process that wrote it died")
+            self.note(.gap, .cutOff, "it is not closed: the process that wrote it died")
         }
         self.track.packetsLost = contents.packets[number]?.lost
         self.track.packetsRepaired = contents.packets[number]?.repaired
@@ -272,7 +272,7 @@ struct TrackExamination {
             self.note(.gap, .packetsLost, "\(lost) packets never came")
         }
         if self.track.leftOut > 0 {
-            self.note(.gap, .undecodable, "\(self.track.leftOut) of its units refer to pictures that are not in it")
+            self.note(.gap, .undecodable, "\(self.track.leftOut) of its units refer to frames that are not in it")
         }
         for span in self.track.gaps.first {
             let (start, length) = (span.startNanoseconds / 1_000_000, span.durationNanoseconds / 1_000_000)

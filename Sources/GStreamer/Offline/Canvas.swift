@@ -32,7 +32,7 @@ public final class Canvas {
     /// A black canvas of even width and height.
     public init(width: Int, height: Int) throws(GStreamerError) {
         guard let pointer = CTapedeck_canvas_new(Int32(clamping: width), Int32(clamping: height)) else {
-            throw GStreamerError(.initialisation, "there is no memory for a picture of \(width)x\(height)")
+            throw GStreamerError(.initialisation, "there is no memory for a frame of \(width)x\(height)")
         }
         self.pointer = pointer
     }

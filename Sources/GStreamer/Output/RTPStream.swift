@@ -145,7 +145,7 @@ public final class RTPStream: @unchecked Sendable {
         return error == 0 ? nil : Self.words(for: error)
     }
 
-    /// Whether the last packet that was dropped says that nobody listens there.
+    /// Whether the last packet that was dropped says that no one listens there.
     public var isRefused: Bool { CTapedeck_rtp_stream_counters(self.pointer).last_error == ECONNREFUSED }
 
     /// Whether nobody listens, and whoever comes may not be able to decrypt: half of the sequence numbers were taken.
@@ -170,7 +170,7 @@ public final class RTPStream: @unchecked Sendable {
     }
 
     private static func words(for error: Int32) -> String {
-        if error == ECONNREFUSED { return "nobody listens there" }
+        if error == ECONNREFUSED { return "no one listens there" }
         return strerror(error).map { String(cString: $0) } ?? "error \(error)"
     }
 }

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// What a peer sends beside its media: packets of data channels, in the DTLS that keys the media.
 ///
-/// webrtcbin is never told of them. Its own SCTP starts threads for every channel that a peer opens.
+/// webrtcbin never sees them. Its own SCTP starts threads for every channel that a peer opens.
 extension WebRTCBin {
     /// Hands over packets that come out of DTLS beside the media, at most so many a second; the others are lost on
     /// purpose, and SCTP repeats them.

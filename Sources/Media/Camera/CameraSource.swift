@@ -639,7 +639,7 @@ public final class CameraSource: Sendable {
         self.stopFeeds(idle, &stages)
         for feed in idle {
             self.logger.info(
-                "nobody receives what a source gives: it is closed",
+                "no participant receives a source: it is closed",
                 metadata: .tagged([.detail: "\(feed.source)"])
             )
         }
@@ -665,7 +665,7 @@ public final class CameraSource: Sendable {
         let due = stages.backlogs[codec, default: EncoderBacklog()].add(new, at: now)
         stages.encoders[codec]?.dropped += new
         guard let due else { return }
-        let what = codec.kind == .audio ? "sounds" : "pictures"
+        let what = codec.kind == .audio ? "audio frames" : "video frames"
         self.logger.warning(
             "an encoder does not keep up",
             metadata: .tagged([.detail: "\(encoder.file.path) left out \(due) \(what)"])
@@ -723,7 +723,7 @@ public final class CameraSource: Sendable {
         encoder.lastCount = count
         stages.encoders[codec] = encoder
         guard encoder.stuckLooks >= Self.stuckLooks else { return }
-        self.passOver(encoder, of: codec, because: "it takes pictures or sound and gives nothing", &stages)
+        self.passOver(encoder, of: codec, because: "it takes frames and gives nothing", &stages)
         self.replaceEncoder(codec, &stages, mayHang: true)
     }
 

@@ -374,7 +374,7 @@ final class CaptureFeed: Sendable {
         case .failed(let message): self.log(.error, "a source failed: it is tried again until it works", message)
         case .silent: self.log(.error, "a source gives nothing: its slate is shown until it does", nil)
         case .withoutPictures:
-            self.log(.error, "a source gives sound and no pictures: its slate is shown until they come", nil)
+            self.log(.error, "a source gives audio and no video: its slate is shown until video comes", nil)
         case .slow: self.log(.error, "a source does not open: its slate is shown until it gives something", nil)
         case .brokeOff(let message): self.log(.warning, "a file broke off: it starts over", message)
         case .back: self.log(.notice, "a source is open again", nil)

@@ -230,12 +230,12 @@ struct CaptureLife: Sendable, Hashable {
     mutating func ended(_ number: Int, because message: String?, count: UInt64, now: UInt64) -> [Action] {
         switch self.state {
         case .opening(number, _, _, _):
-            return self.failed(number, message ?? "it ended by itself", hasGiven: false, now)
+            return self.failed(number, message ?? "it ended without a command", hasGiven: false, now)
         case .open(number, var liveness):
             // What came since the last look counts as well.
             _ = liveness.look(count: count, now: now)
             guard self.kind == .file, liveness.hasGiven else {
-                return self.failed(number, message ?? "it ended by itself", hasGiven: liveness.hasGiven, now)
+                return self.failed(number, message ?? "it ended without a command", hasGiven: liveness.hasGiven, now)
             }
             self.failures = 0
             var actions = self.showsSlate ? self.isThere() : []

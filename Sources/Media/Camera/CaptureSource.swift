@@ -78,7 +78,7 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
         _ input: MediaSource,
         _ pipelines: PipelineCatalogue
     ) throws(CaptureError) -> PipelineFile {
-        let what = media == .video ? "picture" : "sound"
+        let what = media == .video ? "video" : "audio"
         guard let file = pipelines.file(.capture, input.name), file.gives[media] != nil else {
             let known = pipelines.files(.capture).filter { $0.gives[media] != nil }.map(\.name).sorted()
             throw CaptureError("no capture \"\(input.name)\" gives \(what); there is: \(known.joined(separator: ", "))")

@@ -40,7 +40,7 @@ enum CaptureTrial {
             throw CaptureError("\(path) cannot be played: \(error.message)")
         }
         guard !media.isStill || media.hasAudio else {
-            throw CaptureError("\(path) is a still picture, not a video: image:\(path) shows it")
+            throw CaptureError("\(path) is an image, not a video: image:\(path) shows it")
         }
         guard media.hasVideo || media.hasAudio else { throw CaptureError("\(path) has neither video nor audio") }
         return media
@@ -125,6 +125,6 @@ enum CaptureTrial {
                 return "hw:\(numbers[0]),\(numbers[1]) (\(parts[1].trimmingPrefix(" ")))"
             }
         return inputs.isEmpty
-            ? "this machine has no sound card that records" : "this machine has \(inputs.joined(separator: ", "))"
+            ? "this machine has no audio device that records" : "this machine has \(inputs.joined(separator: ", "))"
     }
 }

@@ -163,7 +163,7 @@ public enum EncoderProbe {
             try pipeline.play()
             _ = ended.wait(timeout: .now() + .seconds(Int(Self.limit.components.seconds)))
             if output.count > 0 { return nil }
-            return complaints.first ?? "it gave no coded picture in \(Self.limit.components.seconds) s"
+            return complaints.first ?? "it gave no coded frame in \(Self.limit.components.seconds) s"
         } catch {
             return complaints.first ?? error.message
         }

@@ -114,7 +114,7 @@ struct PipelineOutputLife: Sendable {
     /// Takes that a pipeline came to its end, or had its time for it.
     mutating func ended(_ number: Int, now: Duration, random: Double) -> [Action] {
         switch self.state {
-        case .running(number, _, _): return self.failed(number, "it ended by itself", now: now, random: random)
+        case .running(number, _, _): return self.failed(number, "it ended without a command", now: now, random: random)
         case .ending(number):
             self.state = .idle
             return [.stop(number)]

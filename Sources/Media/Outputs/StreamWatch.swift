@@ -14,7 +14,7 @@ struct StreamWatch: Sendable, Hashable {
 
     /// Looks at what was counted so far; returns whether the stream has to be opened again.
     ///
-    /// - Parameter isRefused: Whether nobody listens there, which is told by whoever has got packets.
+    /// - Parameter isRefused: Whether no one listens there, which is told by whoever has got packets.
     mutating func isStuck(packets: UInt64, dropped: UInt64, isRefused: Bool, now: Int64) -> Bool {
         let isSent = packets != self.packets
         let isTried = dropped != self.dropped

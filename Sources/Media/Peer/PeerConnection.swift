@@ -208,7 +208,7 @@ public final class PeerConnection: Sendable {
             }
             for refused in self.state.withLock({ $0.negotiation.refusedMedia }) {
                 self.logger.warning(
-                    "the answer does not take what we offered: the rest of the call goes on without it",
+                    "the answer does not take what we offered: the rest of the call continues without it",
                     metadata: .tagged([.detail: "\(refused.media): \(refused.reason)"])
                 )
             }

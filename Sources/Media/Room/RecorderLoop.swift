@@ -215,7 +215,7 @@ struct RecorderLoop: ~Copyable {
                 ])
             )
         case .logGoesOn(let folder):
-            self.logger.notice("recording goes on", metadata: .tagged([.recordingPath: "\(folder.path)"]))
+            self.logger.notice("recording continues", metadata: .tagged([.recordingPath: "\(folder.path)"]))
         }
     }
 

@@ -398,7 +398,7 @@ public final class RoomSession: Sendable {
         self.onFact(fact)
         switch fact {
         case .peerLeft(let peer): self.noteLeaving(peer, "left")
-        case .peerGivenUp(let peer, _): self.noteLeaving(peer, "given up")
+        case .peerGivenUp(let peer, _): self.noteLeaving(peer, "dropped")
         case .peerNamed(let peer, let name): self.noteName(peer, name)
         default: break
         }
@@ -438,9 +438,9 @@ public final class RoomSession: Sendable {
                 metadata: .tagged([.peerID: "\(peer)"])
             )
         case .yielded:
-            self.logger.notice("another recorder has the room: place made for people")
+            self.logger.notice("another recorder has the room: this one leaves")
         case .removed:
-            self.logger.warning("the room server put us out")
+            self.logger.warning("the room server kicked us")
         case .peerJoined(let peer):
             self.logger.notice("peer joined", metadata: .tagged([.peerID: "\(peer)"]))
         case .peerLeft(let peer):
@@ -477,7 +477,7 @@ public final class RoomSession: Sendable {
         case .callReset(let peer, let reason):
             self.logger.warning("call reset", metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"]))
         case .peerGivenUp(let peer, let reason):
-            self.logger.error("peer given up", metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"]))
+            self.logger.error("peer dropped", metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"]))
         case .peerRefused(let peer, let reason):
             self.logger.error("peer refused", metadata: .tagged([.peerID: "\(peer)", .detail: "\(reason)"]))
         case .ignored(.peerLimit, let peer, _) where self.status.counters["ignored_peer_limit"] == 1:

@@ -33,7 +33,7 @@ public struct DaemonEvent: Sendable, Hashable, Codable {
         case recordingRepaired = "recording.repaired"
         /// A recording and its files were deleted, by a person or by retention.
         case recordingDeleted = "recording.deleted"
-        /// What is sent to an output does not get away, or nobody listens there.
+        /// What is sent to an output does not get away, or no one listens there.
         case outputFailed = "output.failed"
         /// An output that failed works again.
         case outputRecovered = "output.recovered"

@@ -31,7 +31,7 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     case peerRefused(room: String, participant: String, reason: String)
     /// From a participant's offer to the first unit in the file; `parts` are the steps by name, in milliseconds.
     case firstUnit(room: String, participant: String, kind: String, milliseconds: Double, parts: [String: Double])
-    /// What is sent to an output does not get away, or nobody listens there.
+    /// What is sent to an output does not get away, or no one listens there.
     case outputFailed(room: String, output: String, reason: String)
     /// An output that failed works again.
     case outputRecovered(room: String, output: String)

@@ -20,11 +20,11 @@ public struct CameraChange: Sendable, Hashable, Encodable {
     public var bitsPerSecond: Int?
     /// Sound bits a second.
     public var audioBitsPerSecond: Int?
-    /// Whether pictures are black.
+    /// Whether the video is black.
     public var isVideoMuted: Bool?
     /// Whether there is silence.
     public var isAudioMuted: Bool?
-    /// Whether the last picture stands still.
+    /// Whether the last frame stands still.
     public var isFrozen: Bool?
 
     private enum CodingKeys: String, CodingKey {

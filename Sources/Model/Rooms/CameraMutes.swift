@@ -2,11 +2,11 @@
 
 /// What of a camera is not to be seen or heard.
 public struct CameraMutes: Sendable, Hashable {
-    /// Whether pictures are black.
+    /// Whether the video is black.
     public var isVideoMuted = false
     /// Whether there is silence.
     public var isAudioMuted = false
-    /// Whether the last picture stands still.
+    /// Whether the last frame stands still.
     public var isFrozen = false
 
     /// Everything is to be seen and heard.

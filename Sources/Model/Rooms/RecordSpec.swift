@@ -2,7 +2,7 @@
 
 /// What is recorded in a room.
 public struct RecordSpec: Sendable, Hashable, Codable {
-    /// Whether a recording starts by itself when media come.
+    /// Whether a recording starts automatically when media come.
     public var isAutomatic = true
     /// Whether pictures are recorded.
     public var video = true

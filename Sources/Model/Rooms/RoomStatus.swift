@@ -127,9 +127,9 @@ public struct RoomStatus: Sendable, Hashable, Codable {
 
     /// What we send.
     public struct Camera: Sendable, Hashable, Codable {
-        /// The capture of pictures, without secrets; `nil` if none are sent.
+        /// The capture of video, without secrets; `nil` if none are sent.
         public var video: String?
-        /// The capture of sound, without secrets; `nil` if none is sent.
+        /// The capture of audio, without secrets; `nil` if none is sent.
         public var audio: String?
         /// Picture width in pixels.
         public var width = 0
@@ -137,11 +137,11 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var height = 0
         /// Frames a second.
         public var framesPerSecond = 0
-        /// Whether pictures are black.
+        /// Whether the video is black.
         public var isVideoMuted = false
         /// Whether there is silence.
         public var isAudioMuted = false
-        /// Whether the last picture stands still.
+        /// Whether the last frame stands still.
         public var isFrozen = false
         /// Whether a source is away, and its slate is shown.
         public var showsSlate = false

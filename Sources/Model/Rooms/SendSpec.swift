@@ -35,11 +35,11 @@ public struct SendSpec: Sendable, Hashable, Codable {
     public var usesAudioDTX = false
     /// Whether sources stay open while nobody receives them.
     public var keepsOpen = false
-    /// Whether pictures are black; a camera device is closed meanwhile.
+    /// Whether the video is black; a camera device is closed then.
     public var isVideoMuted = false
-    /// Whether there is silence; a sound card is closed meanwhile.
+    /// Whether there is silence; an audio device is closed then.
     public var isAudioMuted = false
-    /// Whether the last picture stands still.
+    /// Whether the last frame stands still.
     public var isFrozen = false
 
     /// What `framesPerSecond` takes.
@@ -100,7 +100,7 @@ public struct SendSpec: Sendable, Hashable, Codable {
         public var description: String {
             switch self {
             case .nothing: "the camera has neither video nor audio"
-            case .size: "the picture takes \(PictureSize.sendable)"
+            case .size: "the video takes \(PictureSize.sendable)"
             case .range(let problem): problem.description
             case .minimum(let bits):
                 "minimumBitsPerSecond takes \(SendSpec.bitsPerSecondRange.lowerBound) to bitsPerSecond, not \(bits)"

@@ -55,7 +55,7 @@ struct LogRecord: Sendable {
         self.time = time
         self.level = .warning
         self.label = "tapedeck"
-        self.message = "log lines were lost: nobody took them"
+        self.message = "log lines were lost: no one took them"
         self.metadata = [(LogKey.detail.rawValue, "\(count)")]
         (self.source, self.file, self.function, self.line) = ("Observability", #fileID, #function, #line)
     }

@@ -69,7 +69,7 @@ public enum DaemonMetric {
     static let cameraTarget = gauge(
         "room_camera_target_bytes_per_second",
         .bytesPerSecond,
-        help: "What the camera's video encoder is asked for; times 8 for the bitrate; missing while none runs.",
+        help: "Target of the camera's video encoder, times 8 for the bitrate; missing while none runs.",
         [.room]
     )
     static let cameraReductions = counter(
@@ -84,35 +84,35 @@ public enum DaemonMetric {
     )
     static let cameraDropped = counter(
         "room_camera_dropped_total",
-        help: "Pictures and sounds of the camera that were left out: an encoder did not keep up.",
+        help: "Video and audio frames of the camera that were dropped because an encoder did not keep up.",
         [.room]
     )
     static let keyframeRequests = counter(
         "room_keyframe_requests_total",
-        help: "Picture loss indications that were sent.",
+        help: "Requests for keyframes (PLI) that were sent.",
         [.room]
     )
     static let soundLevel = gauge(
         "room_sound_decibels",
         .decibels,
-        help: "Level of the loudest track received, in dBov over a second; missing while no sender tells (RFC 6464).",
+        help: "Level of the loudest track received, in dBov over a second; missing if no sender reports it (RFC 6464).",
         [.room]
     )
     static let silentTracks = gauge(
         "room_silent_tracks",
-        help: "Audio tracks that have been no louder than -60 dBov for 10 s; missing while no sender tells.",
+        help: "Audio tracks that have been no louder than -60 dBov for 10 s; missing if no sender reports it.",
         [.room]
     )
     static let cameraLevel = gauge(
         "room_camera_sound_decibels",
         .decibels,
-        help: "Level of the audio that we send, in dBov over a second; missing while nobody takes it.",
+        help: "Level of the audio that we send, in dBov over a second; missing if no one receives it.",
         [.room]
     )
     static let cameraSilence = gauge(
         "room_camera_silent_seconds",
         .seconds,
-        help: "How long the audio that we send has been no louder than -60 dBov; missing while nobody takes it.",
+        help: "How long the audio that we send has been no louder than -60 dBov; missing if no one receives it.",
         [.room]
     )
     static let outputPackets = counter(
@@ -128,7 +128,7 @@ public enum DaemonMetric {
     )
     static let outputDropped = counter(
         "room_output_dropped_packets_total",
-        help: "RTP packets that did not get away to an output: nobody listens, no route, no room.",
+        help: "RTP packets that did not get away to an output: no one listens, no route, no room.",
         [.room]
     )
     static let failingOutputs = gauge("room_outputs_failing", help: "Outputs that do not work at present.", [.room])
@@ -147,7 +147,7 @@ public enum DaemonMetric {
     static let joinToFirstFrame = histogram(
         "join_to_first_frame_seconds",
         MetricDescription.mediaWaitSeconds,
-        help: "From being a member of a room where somebody is to the first frame in a file."
+        help: "From joining a room with a participant to the first frame in a file."
     )
 
     // Storage and exports
@@ -233,7 +233,7 @@ public enum DaemonMetric {
         [.result]
     )
     static let pendingDeliveries = gauge("webhook_pending", help: "Events that wait for delivery.")
-    static let deadLetters = gauge("webhook_dead_letters", help: "Events that were given up and are kept.")
+    static let deadLetters = gauge("webhook_dead_letters", help: "Events that could not be delivered and are kept.")
     static let requests = histogram(
         "http_request_duration_seconds",
         MetricDescription.requestSeconds,

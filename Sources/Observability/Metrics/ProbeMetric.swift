@@ -8,7 +8,7 @@ public enum ProbeMetric {
     /// Whether there was a call to measure.
     public static let success = gauge(
         "success",
-        help: "1 if there was a call to measure, else 0 and only finished_seconds beside it."
+        help: "1 if there was a call to measure, else 0 and only finished_seconds is there, too."
     )
     /// When it ended.
     public static let finished = gauge("finished_seconds", .seconds, help: "When the probe ended, in Unix time.")
@@ -20,7 +20,7 @@ public enum ProbeMetric {
     public static let firstFrame = gauge(
         "first_frame_seconds",
         .seconds,
-        help: "From the camera's joining to its first picture in a file."
+        help: "From the camera's joining to its first frame in a file."
     )
     /// Frames by what became of them.
     public static let frames = gauge(
@@ -30,10 +30,10 @@ public enum ProbeMetric {
     )
     /// Packets of sound by what became of them.
     public static let soundPackets = gauge("sound_packets", help: "Audio packets: received, lost.", ["state"])
-    /// How often the picture stood still.
-    public static let freezes = gauge("freezes", help: "How often the picture stood still.")
+    /// How often the video froze.
+    public static let freezes = gauge("freezes", help: "How often the video froze.")
     /// How long the picture stood still.
-    public static let frozen = gauge("frozen_seconds", .seconds, help: "How long the picture stood still in all.")
+    public static let frozen = gauge("frozen_seconds", .seconds, help: "How long the video was frozen in all.")
     /// Between picture and sound.
     public static let avOffset = gauge(
         "av_offset_seconds",
@@ -44,7 +44,7 @@ public enum ProbeMetric {
     public static let delay = gauge(
         "delay_seconds",
         .seconds,
-        help: "From a frame's capture to its picture in the file: the median, 95 of 100, the slowest.",
+        help: "From a frame's capture to its arrival in the file: the median, 95 of 100, the slowest.",
         ["share"]
     )
 

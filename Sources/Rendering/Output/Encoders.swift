@@ -84,7 +84,7 @@ enum Encoders {
                     + "max-quantizer=56 target-bitrate=\(self.bitsPerSecond(grid)) keyframe-max-dist=\(rate * 4) "
                     + "! \(queue) ! mux.  \(sound) ! opusenc bitrate=96000 bitrate-type=vbr ! opusparse"
             }
-        return "\(mux) ! filesink name=out  \(picture) ! \(coded) ! \(queue) ! mux."
+        return "\(mux) ! filesink name=out  \(video) ! \(coded) ! \(queue) ! mux."
     }
 
     private static func h264Launch(_ grid: ExportSpec.Grid) -> String {

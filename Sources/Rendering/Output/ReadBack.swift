@@ -40,7 +40,7 @@ enum ReadBack {
         let findings = Findings(video: video?.count(), audio: audio.count())
         if let grid, let video = findings.video {
             guard video.units == UInt64(frames) else {
-                throw Self.thrownAway(output, "has \(video.units) of \(frames) pictures")
+                throw Self.thrownAway(output, "has \(video.units) of \(frames) frames")
             }
             try Self.require(video, output, ends: nanoseconds, within: 1_000_000_000 / Int64(grid.framesPerSecond))
         }

@@ -62,7 +62,7 @@ final class PictureTrack {
 
     /// What of a participant's could not be decoded; `nil` if everything could.
     func warning(of participant: String) -> String? {
-        self.trouble.sizeWarning(self.track.file, of: participant) ?? self.trouble.warning(self.track.file, "pictures")
+        self.trouble.sizeWarning(self.track.file, of: participant) ?? self.trouble.warning(self.track.file, "frames")
     }
 
     private func decode(until limit: Int64) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The browser's side of a Tapedeck room: Engine.IO 4 over WebSocket, Socket.IO 5 events, and one peer connection for
-// each other member. Whoever is in the room already offers to the newcomer; every message names its addressee in `to`.
+// each other member. Each member that is in the room already offers to the newcomer; every message names its addressee in `to`.
 "use strict";
 
 /** One Socket.IO connection to the default namespace, over WebSocket only. */
@@ -11,7 +11,7 @@ class SocketIOConnection {
     this.handlers = handlers;
     this.isClosed = false;
     this.liveness = 0;
-    this.silence = 15000; // until the open packet tells
+    this.silence = 15000; // until the open packet has it
     this.socket = new WebSocket(url);
     this.socket.onmessage = (message) => this.received(message.data);
     this.socket.onclose = () => this.ended("the connection to the server closed");
@@ -98,7 +98,7 @@ class Call {
     };
     this.connection.onicecandidate = ({ candidate }) => {
       if (!candidate || !candidate.candidate) return;
-      // Seed phones read the line from `sdp`, everybody else from `candidate`.
+      // Seed phones read the line from `sdp`, all others from `candidate`.
       this.send({
         type: "candidate", label: candidate.sdpMLineIndex ?? 0, id: candidate.sdpMid ?? "",
         candidate: candidate.candidate, sdp: candidate.candidate,
@@ -251,7 +251,7 @@ class Room {
 
   emit(name, ...args) { this.socket?.emit(name, ...args); }
 
-  /** The server tells the others `bye` for us, so they offer anew once we are back. */
+  /** The server sends the others `bye` for us, so they offer again once we are back. */
   lost(reason) {
     if (this.isOver) return;
     this.show("connecting", `Reconnecting: ${reason}.`);
@@ -354,7 +354,7 @@ class Room {
 
   showMembers() {
     const others = this.calls.size;
-    const text = others === 0 ? "nobody else is here yet" : others === 1 ? "one other person" : `${others} others`;
+    const text = others === 0 ? "no one else is here yet" : others === 1 ? "one other person" : `${others} others`;
     this.show("joined", `In room ${this.name}: ${text}.`);
   }
 
@@ -374,8 +374,8 @@ async function openMedia() {
   const video = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
   const choices = [
     [{ audio: true, video }, ""],
-    [{ audio: true }, "No camera: sending sound only."],
-    [{ video }, "No microphone: sending pictures only."],
+    [{ audio: true }, "No camera: sending audio only."],
+    [{ video }, "No microphone: sending video only."],
   ];
   let reason = "no camera or microphone found.";
   for (const [constraints, note] of choices) {
@@ -410,12 +410,12 @@ function makeTile(peer, isOwn) {
   return { figure, video, setCaption };
 }
 
-/** Plays with sound, or, where the browser wants a gesture first, without it until the button is pressed. */
+/** Plays with audio, or, where the browser wants a gesture first, without it until the button is pressed. */
 function play(video) {
   video.play().catch((error) => {
     if (error.name !== "NotAllowedError") return;
     video.muted = true;
-    document.getElementById("sound").hidden = false;
+    document.getElementById("unmute").hidden = false;
     video.play().catch(() => {});
   });
 }
@@ -470,7 +470,7 @@ function startPage() {
       }
       ownTile = null;
       element("controls").hidden = true;
-      element("sound").hidden = true;
+      element("unmute").hidden = true;
       element("entry").hidden = false;
       element("join").focus();
     },
@@ -513,8 +513,8 @@ function startPage() {
     join();
   });
   element("leave").addEventListener("click", () => room?.leave());
-  element("sound").addEventListener("click", () => {
-    element("sound").hidden = true;
+  element("unmute").addEventListener("click", () => {
+    element("unmute").hidden = true;
     for (const video of document.querySelectorAll("video[data-peer]")) {
       video.muted = false;
       play(video);

@@ -94,7 +94,7 @@ extension JanusRoomStateMachine {
         }
         self.forgetSession()
         let (server, room) = (self.address.serverAddress, self.address.room)
-        self.finish(self.error(.removed, "Janus at \(server) put us out of room \(room).", .peer))
+        self.finish(self.error(.removed, "Janus at \(server) kicked us from room \(room).", .peer))
     }
 
     /// The session stays without use: the next attempt makes another and destroys this one.

@@ -202,6 +202,6 @@ extension JanusRoomStateMachine {
     }
 
     private mutating func unexpected(_ what: String) {
-        self.ignore("result that nobody waits for", what)
+        self.ignore("unexpected result", what)
     }
 }

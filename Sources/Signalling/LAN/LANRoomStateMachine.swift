@@ -247,7 +247,8 @@ public struct LANRoomStateMachine: SignallingMachine {
             self.state = .dialling(dialling)
             let timer = SignallingAction.startTimer(Self.redialTimer, after: wait, isSpread: true)
             guard dialling.failures == 1 else { return [timer] }
-            return [.event(.joinFailed(reason: "\(error.message) Dialling on, until somebody accepts there.")), timer]
+            let reason = "\(error.message) Dialling continues until a peer accepts there."
+            return [.event(.joinFailed(reason: reason)), timer]
         case .openingPort, .waiting, .connected, .detached: return self.fail(error)
         case .idle, .finished: return []
         }
@@ -255,7 +256,7 @@ public struct LANRoomStateMachine: SignallingMachine {
 
     private mutating func notAccepted(_ error: SignallingError) -> [SignallingAction] {
         var error = error
-        error.message = "Nobody accepted the call after \(Self.maximumDials) tries. \(error.message)"
+        error.message = "No peer accepted the call after \(Self.maximumDials) tries. \(error.message)"
         guard !self.isPatient else { return self.fail(error) }
         self.state = .finished
         return [.finished(error)]

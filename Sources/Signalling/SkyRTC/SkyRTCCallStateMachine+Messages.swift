@@ -126,7 +126,7 @@ extension SkyRTCCallStateMachine {
 
     private func send(_ content: PeerMessage, to peer: PeerID) -> [SignallingAction] {
         guard case .member = self.state, self.members.contains(peer) else {
-            let dropped = SignallingAction.ignored("A command for somebody who is not there was dropped", peer.rawValue)
+            let dropped = SignallingAction.ignored("A command for a peer that is not there was dropped", peer.rawValue)
             guard case .offer = content, case .member = self.state else { return [dropped] }
             return [dropped, .event(.peerLeft(peer))]
         }

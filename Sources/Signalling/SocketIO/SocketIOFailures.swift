@@ -137,7 +137,7 @@ struct SocketIOFailures: Sendable {
         case .removed:
             SignallingError(
                 .removed,
-                "The server at \(self.address) put us out of the room.",
+                "The server at \(self.address) kicked us from the room.",
                 blame: .peer
             )
         }

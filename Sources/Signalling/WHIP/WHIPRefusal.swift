@@ -40,7 +40,7 @@ struct WHIPRefusal: Sendable, Hashable {
             text = direction == .play ? "has nothing to play there, or the path is wrong" : "takes nothing at this path"
         case 409:
             code = .unreachable
-            text = direction == .play ? "has nothing to play at present" : "is taken by somebody else at present"
+            text = direction == .play ? "has nothing to play at present" : "is taken by another client at present"
         case 408, 425, 429, 500...599:
             code = .unreachable
             text = "cannot take us at present"

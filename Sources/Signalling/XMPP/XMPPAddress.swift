@@ -104,7 +104,7 @@ extension RoomURL.XMPP {
     /// - Throws: `SignallingError` with code `invalidURL`.
     public init(_ parts: RoomURLParts) throws(SignallingError) {
         guard parts.path.isEmpty || parts.path == "/" else {
-            throw Self.error("path: nothing stands after the server; who is called is told by peer=")
+            throw Self.error("path: nothing stands after the server; peer= names the account to call")
         }
         guard let user = parts.user else {
             throw Self.error("user information: missing; the name of our account stands before @")
@@ -120,7 +120,7 @@ extension RoomURL.XMPP {
         }
         if self.isCaller, self.peer == nil { throw Self.error("query: call needs peer=, who is called") }
         if self.peer == nil, self.callers.isEmpty {
-            throw Self.error("query: peer= is missing, or allow= with everybody who may call")
+            throw Self.error("query: peer= is missing, or allow= with every account that may call")
         }
     }
 

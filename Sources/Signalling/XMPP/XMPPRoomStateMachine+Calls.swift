@@ -10,7 +10,7 @@ extension XMPPRoomStateMachine {
         if stanza.type == "error" { return self.returned(from, stanza.condition ?? "no reason") }
         guard stanza.type != "groupchat", stanza.type != "headline", let body = stanza.body else { return [] }
         guard self.isAllowed(from) else {
-            return [.ignored("A message of somebody who may not call us was ignored", "\(from)")]
+            return [.ignored("A message of an account that may not call us was ignored", "\(from)")]
         }
         guard !stanza.isDelayed else {
             return [.ignored("A message that was kept while we were away was ignored", "\(from)")]
@@ -179,7 +179,7 @@ extension XMPPRoomStateMachine {
             return []
         }
         // A client may have come while it rang elsewhere.
-        return [.ignored("Nobody took our call: we hung up", "\(call.jid)")] + self.hangUp(peer) + self.callIfWanted()
+        return [.ignored("No one took our call: we hung up", "\(call.jid)")] + self.hangUp(peer) + self.callIfWanted()
     }
 
     /// Ends a call without a word.

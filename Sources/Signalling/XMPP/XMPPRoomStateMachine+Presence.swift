@@ -15,7 +15,7 @@ extension XMPPRoomStateMachine {
         case "unavailable": return self.wentOffline(from)
         case "subscribe":
             guard self.isAllowed(from) else {
-                return [.ignored("Somebody who may not call us wants to see us: ignored", "\(from)")]
+                return [.ignored("An account that may not call us wants to see us: ignored", "\(from)")]
             }
             // Callers have us in their contact list, and call the client that they see there.
             return [.sendXMPP(XMPPStanza(.presence, type: "subscribed", to: from.account))]

@@ -318,7 +318,7 @@ final class MachineDriver<Machine: SignallingMachine> {
             try self.notes.write(note)
         } catch {
             self.logger.warning(
-                "what a later run has to know of this room could not be kept",
+                "notes for a later run of this room could not be kept",
                 metadata: .tagged([.errorMessage: "\(error)"])
             )
         }

@@ -220,7 +220,7 @@ final class StreamConnection: Sendable {
         let reason =
             switch (error as? IOError)?.errnoCode {
             case 98: "another program uses it: choose another port, or end that program"
-            case 99: "this host has no such address: use one of its own, or 0.0.0.0 for all of them"
+            case 99: "this host has no such address: use one that it has, or 0.0.0.0 for all of them"
             case 13: "this user may not: choose a port above 1023"
             default: ConnectionFailure.words(error)
             }

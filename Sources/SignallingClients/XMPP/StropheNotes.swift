@@ -119,7 +119,7 @@ struct StropheNotes {
         let said = text.isEmpty ? "" : " (\(text))"
         return switch type {
         case XMPP_SE_CONFLICT:
-            self.failure(.removed, "put us out: the account signed in again with the same resource\(said).", .peer)
+            self.failure(.removed, "kicked us: the account signed in again with the same resource\(said).", .peer)
         case XMPP_SE_HOST_UNKNOWN, XMPP_SE_HOST_GONE:
             self.failure(.refused, "does not serve \(self.request.account.domain)\(said).", .configuration)
         case XMPP_SE_NOT_AUTHORIZED, XMPP_SE_POLICY_VIOLATION:

@@ -21,7 +21,7 @@ extension WorkerEvent {
             self = .commandFailed(
                 room: room,
                 command: "join",
-                reason: "the recording does not go on, the next media start another: \(reason)"
+                reason: "the recording cannot continue, the next media start another: \(reason)"
             )
         case .degraded(let folder, let part, let reason, let byDisk):
             let reference = folder.map { RecordingReference($0, part: part) }

@@ -16,7 +16,7 @@ extension WorkerRoom {
     /// Sends the participant's last keyframe, of which the daemon has an image made; returns why it did not.
     func sendKeyframe(of participant: String, number: UInt64?) async throws -> String? {
         guard let still = try await self.keyframe(of: participant) else {
-            return "no picture of the participant came within \(Self.keyframeLimit)"
+            return "no frame of the participant came within \(Self.keyframeLimit)"
         }
         let keyframe = still.bytes
         if let reason = Thumbnail.refusal(of: keyframe, codec: still.codec) { return reason }
@@ -50,7 +50,7 @@ extension WorkerRoom {
     func sendGraphs() async throws -> String? {
         guard let session = self.session else { return "there is no session at present" }
         let graphs = try await session.graphs()
-        guard !graphs.isEmpty else { return "there are no pipelines: nobody is connected" }
+        guard !graphs.isEmpty else { return "there are no pipelines: no participant is connected" }
         for (pipeline, dot) in graphs.sorted(by: { $0.key < $1.key }) {
             self.send(.graph(room: self.plan.spec.name, pipeline: pipeline, dot: dot))
         }

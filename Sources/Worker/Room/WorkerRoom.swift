@@ -436,7 +436,7 @@ final class WorkerRoom: Sendable {
                 let count = try await self.orders.run("requesting keyframes") {
                     self.recorder.requestKeyframes(participant: participant)
                 }
-                return count > 0 ? nil : "nobody sends video"
+                return count > 0 ? nil : "no participant sends video"
             case .camera(_, let order):
                 defer { self.takeMutes(of: order) }
                 return try await self.changeCamera(order, by: deadline)

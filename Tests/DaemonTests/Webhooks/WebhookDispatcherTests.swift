@@ -83,7 +83,7 @@ import Testing
         let dispatcher = self.fixture.dispatcher(Fixture.configuration([sink.url]), schedule: schedule)
         try await dispatcher.running {
             dispatcher.dispatch(Fixture.event())
-            await self.fixture.log.wait(for: "webhook delivery given up")
+            await self.fixture.log.wait(for: "webhook delivery failed for good")
         }
         let dead = try await dispatcher.deadLetters()
         #expect(dead.map(\.error) == ["the receiver answered 503"])
@@ -96,7 +96,7 @@ import Testing
         let dispatcher = self.fixture.dispatcher(Fixture.configuration([sink.url]))
         try await dispatcher.running {
             dispatcher.dispatch(Fixture.event())
-            await self.fixture.log.wait(for: "webhook delivery given up")
+            await self.fixture.log.wait(for: "webhook delivery failed for good")
             let dead = try #require(try await dispatcher.deadLetters().first)
             #expect(dead.attempts == 1)
             #expect(try await dispatcher.status().map(\.deliveries.dead) == [1])
@@ -377,7 +377,7 @@ import Testing
         )
         try await dispatcher.running {
             dispatcher.dispatch(Fixture.event())
-            await self.fixture.log.wait(for: "webhook delivery given up")
+            await self.fixture.log.wait(for: "webhook delivery failed for good")
         }
         #expect(!self.fixture.log.all.isEmpty)
         for word in ["hush-hush", "path-token", "query-token", "password", "token-in-answer"] {

@@ -129,7 +129,7 @@ import Testing
     @Test func endsByItselfIsAFailure() {
         var told = Told()
         _ = told.wanted(Self.ada)
-        #expect(told.ended(1) == [.stop(1), .tell(.failed(reason: "it ended by itself"))])
+        #expect(told.ended(1) == [.stop(1), .tell(.failed(reason: "it ended without a command"))])
     }
 
     @Test func anErrorAtTheEndIsTheEnd() {
