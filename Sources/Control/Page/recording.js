@@ -11,7 +11,7 @@ import { Player } from "./player.js";
 
 /** What the state and the verdict of a recording are to people, with a tone. */
 export function verdict(recording) {
-  if (recording.state === "recording") return ["Recording", "live", "It goes on."];
+  if (recording.state === "recording") return ["Recording", "live", "It is in progress."];
   if (recording.state === "unfinished") return ["Interrupted", "warn", "A crash cut it off; it is not yet repaired."];
   if (recording.verdict === "complete") {
     return ["Complete", "good", "Every track was read back, and nothing is missing."];

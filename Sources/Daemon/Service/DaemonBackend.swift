@@ -114,9 +114,9 @@ struct DaemonBackend: ControlBackend {
         // Also one whose folder somebody removed by hand: it is forgotten.
         let entry = try await self.entry(id)
         guard !self.store.ledger.isActive(entry.id) else {
-            throw ControlError(.conflict, "the recording \(id) goes on")
+            throw ControlError(.conflict, "the recording \(id) is in progress")
         }
-        try await Self.translated { try await self.store.retention.delete(entry, because: "somebody asked for it") }
+        try await Self.translated { try await self.store.retention.delete(entry, because: "a client requested it") }
     }
 
     func export(_ recording: String, _ spec: ExportSpec) async throws(ControlError) -> ExportResource {

@@ -179,9 +179,9 @@ extension RecordingExamination {
     /// How the recording and its parts ended.
     private mutating func lookAtEnds() {
         if self.contents.goesOn {
-            self.note(.note, .notClosed, "the recording goes on")
+            self.note(.note, .notClosed, "the recording is in progress")
         } else if !self.contents.history.isFinished {
-            self.note(.damage, .notClosed, "the recording was cut off, and nobody closed it: tapedeck repair does")
+            self.note(.damage, .notClosed, "the recording was cut off, and is not closed: tapedeck repair closes it")
         }
         if self.contents.history.isRepaired {
             self.note(.gap, .cutOff, "the recording was cut off, and repaired: what came after its end is not known")

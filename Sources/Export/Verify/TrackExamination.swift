@@ -262,7 +262,7 @@ struct TrackExamination {
                 self.note(.gap, .diskFailed, "it ended because of its disk: \(code.rawValue)")
             }
         } else if !contents.history.isFinished, !setting.isRunning {
-            self.note(.damage, .notClosed, "nobody closed it: it was cut off")
+            self.note(.damage, .notClosed, "it is not closed: it was cut off")
         } else if !setting.isRunning {
             self.note(.gap, .cutOff, "it is not closed: the process that wrote it died")
         }

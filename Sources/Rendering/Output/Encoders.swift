@@ -58,13 +58,13 @@ enum Encoders {
     /// A pipeline from the sources `video` and `audio` to the file `out`; without a grid from `audio` to Opus.
     static func launch(_ grid: ExportSpec.Grid?) -> String {
         let samples = "audio/x-raw,format=F32LE,rate=48000,channels=2,layout=interleaved"
-        let sound = "appsrc name=audio caps=\"\(samples)\" ! audioconvert"
+        let audio = "appsrc name=audio caps=\"\(samples)\" ! audioconvert"
         guard let grid else {
-            return "\(sound) ! opusenc bitrate=96000 bitrate-type=vbr ! oggmux ! filesink name=out"
+            return "\(audio) ! opusenc bitrate=96000 bitrate-type=vbr ! oggmux ! filesink name=out"
         }
         let rate = grid.framesPerSecond
         let size = "width=\(grid.size.width),height=\(grid.size.height),framerate=\(rate)/1"
-        let picture =
+        let video =
             "appsrc name=video caps=\"video/x-raw,format=I420,\(size),pixel-aspect-ratio=1/1,"
             + "interlace-mode=progressive,colorimetry=bt601\""
         let mux =
@@ -76,13 +76,13 @@ enum Encoders {
         let queue = "queue max-size-buffers=0 max-size-bytes=67108864 max-size-time=0"
         let coded =
             switch grid.codec {
-            case .h264: "\(self.h264Launch(grid)) ! \(queue) ! mux.  \(sound) ! voaacenc bitrate=128000 ! aacparse"
+            case .h264: "\(self.h264Launch(grid)) ! \(queue) ! mux.  \(audio) ! voaacenc bitrate=128000 ! aacparse"
             // One thread: those of libvpx spin while they wait for each other, and a busy machine stands still.
             // Behind the parser every packet of audio counts as a keyframe; without that Chromium finds no way back to 0.
             case .vp8:
                 "vp8enc deadline=1 cpu-used=12 threads=1 static-threshold=100 min-quantizer=4 "
                     + "max-quantizer=56 target-bitrate=\(self.bitsPerSecond(grid)) keyframe-max-dist=\(rate * 4) "
-                    + "! \(queue) ! mux.  \(sound) ! opusenc bitrate=96000 bitrate-type=vbr ! opusparse"
+                    + "! \(queue) ! mux.  \(audio) ! opusenc bitrate=96000 bitrate-type=vbr ! opusparse"
             }
         return "\(mux) ! filesink name=out  \(video) ! \(coded) ! \(queue) ! mux."
     }
