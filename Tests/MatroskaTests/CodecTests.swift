@@ -56,12 +56,17 @@ import Testing
     }
 
     @Test(arguments: [UInt64(0), 1, 2, 3], [UInt64(2), 7])
-    func vp9KeyframeGivesItsSize(profile: UInt64, colourSpace: UInt64) {
+    func vp9KeyframeGivesItsSizeAndFormat(profile: UInt64, colourSpace: UInt64) {
         let frame = Self.vp9Keyframe(profile: profile, colourSpace: colourSpace, width: 1_280, height: 721)
-        let expected: UnitInspection? =
-            colourSpace == 7 && profile.isMultiple(of: 2)
-            ? nil : UnitInspection(isKeyframe: true, width: 1_280, height: 721)
-        #expect(Self.inspect(.vp9, frame) == expected)
+        let found = Self.inspect(.vp9, frame)
+        if colourSpace == 7, profile.isMultiple(of: 2) {
+            #expect(found == nil)
+        } else {
+            #expect(found?.isKeyframe == true && found?.width == 1_280 && found?.height == 721)
+            #expect(found?.vp9Format?.profile == UInt8(profile))
+            #expect(found?.vp9Format?.bitDepth == (profile < 2 ? 8 : 12))
+            #expect(found?.vp9Format?.subsampling == (profile.isMultiple(of: 2) ? [true, true] : [false, false]))
+        }
         for count in 0..<(frame.count - 1) { #expect(Self.inspect(.vp9, Array(frame.prefix(count))) == nil) }
     }
 
