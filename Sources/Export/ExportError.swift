@@ -25,6 +25,8 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
         case busy
         /// A file could not be read or written.
         case storage
+        /// The export is whole and in its place, and the recording's manifest or certificate could not be written.
+        case notNoted
         /// A file of another kind, of which nothing can be told.
         case notMatroska
         /// What was written does not read back as it should.
@@ -80,7 +82,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
             .notInstalled:
             .request
         case .nothingRecorded, .tooManyTracks, .overLimit: .recording
-        case .busy, .storage: .destination
+        case .busy, .storage, .notNoted: .destination
         case .verificationFailed, .programFailed: .ours
         }
     }
@@ -92,7 +94,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
             .tooManyTracks, .notMatroska, .verificationFailed, .notInstalled, .overLimit:
             false
         case .busy: true
-        case .storage, .programFailed: self.storageError?.isRetriable ?? false
+        case .storage, .notNoted, .programFailed: self.storageError?.isRetriable ?? false
         }
     }
 

@@ -54,6 +54,18 @@ import Timeline
         #expect(text.contains("Ann (2): hi"), "\(text)")
     }
 
+    /// Chromium's Media Source Extensions take no file whose track entries have other letters than ASCII.
+    @Test(arguments: [ExportSpec(.tracks(.init(container: .webm))), ExportSpec(.browser, participant: "z")])
+    func titlesOfWebMAreASCII(spec: ExportSpec) throws {
+        let recording = try Self.call()
+        let report = try Exporter.run(folder: recording.folder, spec)
+        let tags = try Probe(report.output).streams.map { $0.tags ?? [:] }
+        let all = ["Ann - video", "Ann - audio", "Ann (2) - audio", "Zoe - audio", "zz - audio"]
+        #expect(tags.map { $0["title"] } == (spec.layout == .browser ? ["Zoe - audio"] : all))
+        let names = tags.compactMap { $0["PARTICIPANT"] }
+        #expect(names == (spec.layout == .browser ? [] : ["Ann", "Ann", "Ann (2)", "Zoë", "zz"]))
+    }
+
     @Test func tilesHaveThem() throws {
         let recording = try Self.call()
         let input = try RenderInput(folder: recording.folder)
