@@ -72,7 +72,8 @@ def test_an_order_that_the_job_does_not_take_fails_at_once(stage):
 
 @pytest.mark.parametrize(("line", "said"), [
     ('{"protocolVersion":2,"spec":{"layout":"mosaic"}}', "version 2 of the worker protocol"), ("", "no order of an export"),
-    ('{"protocolVersion":1,"spec":{"layout":"mosaic"}}', "no order of an export"), ("x" * 2_000_000, "no order of an export")])
+    ('{"protocolVersion":1,"spec":{"layout":"mosaic"}}', "no order of an export"), ("x" * 2_000_000, "no order of an export")],
+    ids=["another version", "nothing", "an unknown layout", "too long"])
 def test_a_job_says_why_it_does_not_take_its_order(stage, line, said):
     """With the last line that a daemon reads, as after any other failure."""
     job = stage.tapedeck("worker", "--export", stage.folder)

@@ -55,20 +55,15 @@ import Timeline
     }
 
     /// Chromium's Media Source Extensions take no file whose track entries have other letters than ASCII.
-    @Test(arguments: [TrackLayout.tracks, .browser])
-    func titlesOfWebMAreASCII(layout: TrackLayout) throws {
+    @Test(arguments: [ExportSpec(.tracks(.init(container: .webm))), ExportSpec(.browser, participant: "z")])
+    func titlesOfWebMAreASCII(spec: ExportSpec) throws {
         let recording = try Self.call()
-        let report = try Exporter.run(
-            .recording(recording.folder),
-            layout: layout,
-            selection: ExportSelection(participant: layout == .browser ? "z" : nil),
-            options: ExportOptions(container: .webm)
-        )
+        let report = try Exporter.run(folder: recording.folder, spec)
         let tags = try Probe(report.output).streams.map { $0.tags ?? [:] }
         let all = ["Ann - video", "Ann - audio", "Ann (2) - audio", "Zoe - audio", "zz - audio"]
-        #expect(tags.map { $0["title"] } == (layout == .tracks ? all : ["Zoe - audio"]))
+        #expect(tags.map { $0["title"] } == (spec.layout == .browser ? ["Zoe - audio"] : all))
         let names = tags.compactMap { $0["PARTICIPANT"] }
-        #expect(names == (layout == .tracks ? ["Ann", "Ann", "Ann (2)", "Zoë", "zz"] : []))
+        #expect(names == (spec.layout == .browser ? [] : ["Ann", "Ann", "Ann (2)", "Zoë", "zz"]))
     }
 
     @Test func tilesHaveThem() throws {

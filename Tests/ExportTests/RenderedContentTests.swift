@@ -120,12 +120,8 @@ import Testing
         plan.places = places
         plan.delayNanoseconds = 140_000_000
         let recording = try SimulatedRecording([plan])
-        let settings = try RenderSettings(
-            layout: .grid,
-            size: PictureSize(width: 320, height: 192),
-            framesPerSecond: 30
-        )
-        let report = try recording.render(settings)
+        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 320, height: 192), framesPerSecond: 30)))
+        let report = try recording.export(settings)
         #expect(report.warnings.isEmpty, "\(report.warnings)")
         // The name is in the lower part.
         let filter = "crop=iw:ih/2:0:0,scale=8:1:flags=area,format=gray"

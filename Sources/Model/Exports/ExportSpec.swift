@@ -78,6 +78,9 @@ public struct ExportSpec: Sendable, Hashable {
             case separateTracks
             /// A project of OpenTimelineIO is written next to the file.
             case project
+
+            /// Its name, of which the flag is made.
+            public var description: String { self.rawValue }
         }
 
         /// The kind of file; with codecs that it does not take, the export fails.
