@@ -193,7 +193,7 @@ extension Catalogue {
     static func participants(
         of positions: [Int64],
         _ database: Database
-    ) throws -> [Int64: [Manifest.Participant]] {
+    ) throws -> [Int64: [Participant]] {
         guard !positions.isEmpty else { return [:] }
         let marks = databaseQuestionMarks(count: positions.count)
         let rows = try Row.fetchAll(
@@ -202,7 +202,7 @@ extension Catalogue {
             arguments: StatementArguments(positions)
         )
         return Dictionary(grouping: rows) { $0["recording"] as Int64 }
-            .mapValues { $0.map { Manifest.Participant(id: $0["id"], name: $0["name"]) } }
+            .mapValues { $0.map { Participant(id: $0["id"], name: $0["name"]) } }
     }
 }
 

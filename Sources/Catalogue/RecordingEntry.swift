@@ -76,7 +76,7 @@ public struct RecordingEntry: Sendable, Hashable {
     /// The recording's folder, relative to the storage directory.
     public var folder: String
     /// Everybody who was there, in order of appearance.
-    public var participants: [Manifest.Participant]
+    public var participants: [Participant]
     /// Words to find it by.
     public var tags: [String]
     /// What people wrote about it.
@@ -97,7 +97,7 @@ public struct RecordingEntry: Sendable, Hashable {
         host: String? = nil,
         parts: Int = 1,
         folder: String,
-        participants: [Manifest.Participant] = [],
+        participants: [Participant] = [],
         tags: [String] = [],
         notes: String? = nil,
         tracks: [Track] = []

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Storage
+import Timeline
 
 /// Text as it is stored and looked for: without zero characters; for searching, in one case and bounded.
 enum SearchText {

@@ -25,12 +25,12 @@ enum ExportTags {
         }
         add("ROOM", contents.room)
         add("RECORDING_ID", folder.id.rawValue)
-        add("HOST", contents.host)
+        add("HOST", contents.history.started?.host)
         add("DATE_RECORDED", start?.iso8601)
         add("SERIES", contents.series?.id)
         add("PART_NUMBER", contents.series?.segment.map { String($0) })
-        add("KEYWORDS", contents.tags.joined(separator: ","))
-        add("COMMENT", contents.notes)
+        add("KEYWORDS", contents.history.tags.joined(separator: ","))
+        add("COMMENT", contents.history.notes)
         add("ENCODER", program)
         for (entry, lane) in tracks {
             let source = lane.first

@@ -53,7 +53,7 @@ struct JoinedLanes {
         self.followed = Set(self.predecessors.values)
         var parts: [Int: Int] = [:]
         var sections: [Connection: Set<String?>] = [:]
-        for opened in contents.facts.opened {
+        for opened in contents.history.tracks {
             parts[opened.record.track] = opened.part
             sections[Self.connection(opened.record, opened.part), default: []].insert(opened.record.mid)
         }
@@ -118,7 +118,7 @@ struct JoinedLanes {
         if let known = self.ends[source.file] { return known }
         guard let number = source.number else { return nil }
         let key = self.contents.seriesJournal?.clocks[number] ?? number
-        let closed = self.contents.closed[number].flatMap {
+        let closed = self.contents.history.closed[number].flatMap {
             self.contents.map.sessionTimeNanoseconds(track: key, rtpTime: $0.lastRTPTime)
         }
         let end = closed ?? source.lastNanoseconds()

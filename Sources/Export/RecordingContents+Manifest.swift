@@ -20,15 +20,15 @@ extension RecordingContents {
             room: self.room,
             id: folder.id,
             start: self.started?.utc,
-            host: self.host,
+            host: self.history.started?.host,
             verdict: certificate.verdict
         )
-        manifest.displayName = self.displayName
+        manifest.displayName = self.history.started?.displayName
         manifest.series = self.series?.id
         manifest.segment = self.series?.segment
-        manifest.tags = self.tags.isEmpty ? nil : self.tags
-        manifest.notes = self.notes
-        manifest.parts = self.parts.map { Manifest.Part(number: $0.number, host: $0.host, start: $0.utc) }
+        manifest.tags = self.history.tags.isEmpty ? nil : self.history.tags
+        manifest.notes = self.history.notes
+        manifest.parts = self.history.parts.map { Manifest.Part(number: $0.number, host: $0.host, start: $0.utc) }
         manifest.participants = self.participants
         manifest.tracks = certificate.tracks.map { track in
             Manifest.Track(
@@ -66,8 +66,8 @@ extension RecordingContents {
         let changed = Set(certificate.findings.filter { $0.kind == .fileChanged }.compactMap(\.file))
         // Files that nobody closed may still be mended, until the recording is over.
         let open =
-            self.facts.isFinished
-            ? [] : Set(self.sources.filter { $0.number.map { self.closed[$0] == nil } ?? false }.map(\.file))
+            self.history.isFinished
+            ? [] : Set(self.sources.filter { $0.number.map { self.history.closed[$0] == nil } ?? false }.map(\.file))
         let found = certificate.files.filter { !open.contains($0.name) }.map { digest in
             changed.contains(digest.name) ? before[digest.name] ?? digest : digest
         }

@@ -12,7 +12,7 @@ extension RecordingContents {
     ///
     /// A whole id counts before a whole name, that before a name with its number, and all of them before beginnings.
     func participantID(named text: String) throws(ExportError) -> String {
-        let ways: [(Manifest.Participant) -> Bool] = [
+        let ways: [(Participant) -> Bool] = [
             { $0.id == text }, { $0.name == text }, { self.shown[$0.id] == text }, { $0.id.hasPrefix(text) },
             { $0.id.hasPrefix(text) || $0.name?.hasPrefix(text) ?? false },
         ]
@@ -27,7 +27,7 @@ extension RecordingContents {
     }
 
     /// Participants by name, with their ids.
-    private func list(_ participants: [Manifest.Participant]) -> String {
+    private func list(_ participants: [Participant]) -> String {
         let listed = participants.prefix(Self.mostListed).map { participant in
             let shown = self.shown[participant.id]
             return shown == participant.id ? shown : "\(shown) (\(printableName(participant.id)))"

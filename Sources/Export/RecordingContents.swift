@@ -11,20 +11,19 @@ struct RecordingContents {
     /// A sender may change its size with every keyframe.
     private static let mostSizes = 16
 
-    var room: String
-    var host: String?
-    var displayName: String?
+    /// The room, by its folder if the journal has none.
+    private(set) var room: String
     /// The id of the first recording of its series, and which of the series it is, if it is of one.
-    var series: (id: String, segment: Int?)?
-    var tags: [String] = []
-    var notes: String?
+    private(set) var series: (id: String, segment: Int?)?
+    /// The recording's history, by its journal.
+    private(set) var history = RecordingHistory()
     /// One instant on both clocks, if the journal has it.
-    var started: (utc: UTCTime, monotonicNanoseconds: Int64)?
-    var parts: [JournalParts.Part] = []
+    var started: RecordingHistory.Part? { self.history.parts.first }
+    /// In order of appearance; those whom the journal does not know come last.
+    var participants: [Participant] { self.roster.participants }
     private var roster = ParticipantRoster()
     /// How people see the participants.
     private(set) var shown = ShownNames([])
-    var closed: [Int: TrackClosed] = [:]
     var packets: [Int: PacketsCounted] = [:]
     /// The sizes of a track's pictures, each once, as they came; bounded.
     private(set) var sizes: [Int: [PictureSize]] = [:]
@@ -63,10 +62,9 @@ struct RecordingContents {
         var contents = self
         var placed = JournalParts()
         var clocks = TrackClockCollector()
-        var opened: [TrackOpened] = []
         let take = { (entry: JournalEntry) in
             clocks.take(entry)
-            if let record = contents.take(entry) { opened.append(record) }
+            contents.take(entry)
         }
         do throws(StorageError) {
             contents.journal = try Journal.read(folder) { placed.take($0, take) }
@@ -75,14 +73,15 @@ struct RecordingContents {
         }
         placed.finish(take)
         self = contents
-        self.goesOn = isHeld && !self.facts.isFinished
-        self.parts = placed.parts
+        self.room = self.history.started?.room ?? self.room
+        self.series = self.history.started.flatMap { started in started.series.map { ($0, started.segment ?? 1) } }
+        self.goesOn = isHeld && !self.history.isFinished
         if self.journal.skippedLines > 0 {
             self.warnings.append("the journal has \(self.journal.skippedLines) lines that cannot be read")
         }
         self.warn(ofDamaged: placed.damagedCount)
         self.map = RTPClockMap(clocks.tracks())
-        for record in opened { self.openKnown(record, folder) }
+        for track in self.history.tracks { self.openKnown(track.record, folder) }
         self.openUnknown(folder)
         self.sources.sort { $0.file < $1.file }
         self.sort()
@@ -97,12 +96,12 @@ struct RecordingContents {
         self.keepsDamaged = keepsDamaged
         var contents = self
         var clocks = TrackClockCollector()
-        var opened: [TrackOpened] = []
         let journal = try SeriesJournal(series) { entry in
             clocks.take(entry)
-            if let record = contents.take(entry) { opened.append(record) }
+            contents.take(entry)
         }
         self = contents
+        self.room = self.history.started?.room ?? self.room
         self.seriesJournal = journal
         self.series = (series.id, nil)
         self.warn(ofDamaged: journal.damagedCount)
@@ -110,8 +109,8 @@ struct RecordingContents {
         for (index, segment) in series.segments.enumerated() {
             let prefix = index == 0 ? "" : series.prefix(of: segment)
             let count = self.sources.count
-            for record in opened where journal.segments[record.track] == index {
-                self.openKnown(record, segment, journal, prefix: prefix)
+            for track in self.history.tracks where journal.segments[track.record.track] == index {
+                self.openKnown(track.record, segment, journal, prefix: prefix)
             }
             self.openUnknown(segment.folder, prefix: prefix)
             for index in count..<self.sources.count { self.sources[index].rest() }
@@ -158,6 +157,7 @@ struct RecordingContents {
 
     /// Sorts the tracks by participant and kind, and otherwise leaves their order.
     private mutating func sort() {
+        self.roster = self.history.roster
         let order = Dictionary(
             self.participants.enumerated().map { ($1.id, $0) },
             uniquingKeysWith: { first, _ in first }
@@ -176,46 +176,29 @@ struct RecordingContents {
         self.sources = sorted.map(\.element)
     }
 
-    /// Takes the next record of the journal; returns it if it opens a track.
-    private mutating func take(_ entry: JournalEntry) -> TrackOpened? {
+    /// Takes the next record of the journal.
+    private mutating func take(_ entry: JournalEntry) {
         self.happenings.note(entry)
-        self.facts.take(entry)
+        self.facts.take(entry, part: self.history.part, latestNanoseconds: self.history.latestNanoseconds)
+        self.history.take(entry)
         switch entry.record {
-        case .recordingStarted(let record):
-            // Segments that follow tell their own; the first one's is that of all.
-            guard self.started == nil else { break }
-            self.room = record.room
-            self.host = record.host
-            self.displayName = record.displayName
-            self.series = record.series.map { ($0, record.segment ?? 1) }
-            self.tags = record.tags ?? []
-            self.notes = record.notes
-            self.started = (record.utc, entry.monotonicNanoseconds)
-        case .participantJoined(let record): self.roster.note(record.participant, name: record.name)
         case .trackOpened(let record):
-            self.roster.note(record.participant, name: nil)
             self.damage[record.track] = self.damage[record.track] ?? DamagedSpans(clockRateHz: record.clockRateHz)
             if record.media == .video { self.turns[record.track] = self.turns[record.track] ?? VideoTurns() }
-            return record
         case .trackDamaged(let record) where !self.keepsDamaged:
             self.damage[record.track]?.damaged(at: record.rtpTime, lostPackets: record.lostPackets)
         case .trackMended(let record) where !self.keepsDamaged:
             self.damage[record.track]?.mended(at: record.rtpTime)
-        case .trackClosed(let record):
-            self.closed[record.track] = record
-            self.turns[record.track]?.reached(record.lastRTPTime)
+        case .trackClosed(let record): self.turns[record.track]?.reached(record.lastRTPTime)
         case .clockAnchor(let record): self.turns[record.track]?.reached(record.rtpTime)
         case .packetsCounted(let record): self.packets[record.track] = record
         case .formatChanged(let record):
             self.noteSize(record)
             if record.rotation != nil { self.turns[record.track, default: VideoTurns()].note(record) }
-        case .detailsChanged(let record): record.apply(to: &self.tags, &self.notes)
-        case .partStarted, .participantLeft, .senderReport, .sourceCounted, .mediaRefused, .trackDamaged,
-            .trackMended,
-            .chatMessage, .marker, .recordingFinished:
+        case .recordingStarted, .partStarted, .participantJoined, .participantLeft, .senderReport, .sourceCounted,
+            .mediaRefused, .trackDamaged, .trackMended, .chatMessage, .detailsChanged, .marker, .recordingFinished:
             break
         }
-        return nil
     }
 
     private mutating func noteSize(_ change: FormatChanged) {
@@ -226,9 +209,6 @@ struct RecordingContents {
         sizes.append(size)
         self.sizes[change.track] = sizes
     }
-
-    /// In order of appearance; those whom the journal does not know come last.
-    var participants: [Manifest.Participant] { self.roster.participants }
 
     /// Gives each track the name by which people see its participant, now that all of them are known.
     private mutating func showNames() {
@@ -275,7 +255,7 @@ struct RecordingContents {
             let file = "tracks/" + name
             guard !known.contains(prefix + file), self.unusable[prefix + file] == nil else { continue }
             self.unknown.append(prefix + file)
-            let started = self.started ?? self.datedSource()
+            let started = self.started.map { ($0.utc, $0.monotonicNanoseconds) } ?? self.datedSource()
             self.warnings.append("\(prefix)\(file) is not in the journal; it is placed by its date, about right")
             self.open(folder: folder, file: file, participant: nil, prefix: prefix) { info in
                 guard let date = info.dateUTCNanosecondsSince2001 else { return nil }

@@ -129,10 +129,25 @@ struct ActiveRecording: Sendable {
         }
         let journal = try Self.hold(folder)
         let start = UTCTime.now()
-        let past = try Past(of: folder, at: start)
-        let (nextPart, partOverflow) = past.part.addingReportingOverflow(1)
-        let (nextNumber, numberOverflow) = past.highest.addingReportingOverflow(1)
-        guard !partOverflow, !numberOverflow, past.place.map({ (1..<Int.max).contains($0.segment) }) ?? true else {
+        let numbers = try RecordingError.blaming(.folder) { () throws(StorageError) in try folder.trackNumbers() }
+        // Not its clocks, of which a day has millions.
+        let history = try RecordingError.blaming(.journal) { () throws(StorageError) in
+            try Journal.history(of: folder)
+        }
+        guard !history.isFinished else {
+            let message = "the recording \(folder.path) is finished"
+            throw RecordingError(.journal, StorageError(.closed, message, path: folder.path))
+        }
+        let place = history.started.flatMap { started in
+            started.series.map { Place(series: $0, segment: started.segment ?? 1) }
+        }
+        let age = history.started.map {
+            start.nanosecondsSince1970.subtractingReportingOverflow($0.utc.nanosecondsSince1970).partialValue
+        }
+        let highest = (numbers + history.tracks.map(\.record.track)).reduce(0, max)
+        let (nextPart, partOverflow) = history.part.addingReportingOverflow(1)
+        let (nextNumber, numberOverflow) = highest.addingReportingOverflow(1)
+        guard !partOverflow, !numberOverflow, place.map({ (1..<Int.max).contains($0.segment) }) ?? true else {
             let message = "the journal of \(folder.path) has numbers out of range"
             throw RecordingError(.journal, StorageError(.invalid, message, path: folder.path))
         }
@@ -145,66 +160,13 @@ struct ActiveRecording: Sendable {
             journal: journal,
             changedFolders: [folder.path],
             part: nextPart,
-            place: past.place,
-            beganAt: now - max(0, min(past.age, now)),
+            place: place,
+            beganAt: now - max(0, min(age ?? 0, now)),
             bytes: try RecordingError.blaming(.folder) { () throws(StorageError) in try folder.trackBytes() },
             nextNumber: nextNumber,
-            joined: past.joined,
-            people: past.people
+            joined: Set(history.arrivals.keys),
+            people: history.roster
         )
-    }
-
-    /// What the journal and the files of a recording tell a process that goes on with it.
-    private struct Past {
-        var part = 1
-        /// The highest number of a track; 0 for none.
-        var highest: Int
-        var joined: Set<String> = []
-        var people = ParticipantRoster()
-        var place: Place?
-        /// Nanoseconds since it began.
-        var age: Int64 = 0
-
-        /// Reads them; a recording that is finished is an error.
-        init(of folder: RecordingFolder, at now: UTCTime) throws(RecordingError) {
-            self.highest = try RecordingError.blaming(.folder) { () throws(StorageError) in
-                try folder.trackNumbers().max() ?? 0
-            }
-            var past = self
-            var isFinished = false
-            try RecordingError.blaming(.journal) { () throws(StorageError) in
-                // Not its clocks, of which a day has millions.
-                try Journal.events(of: folder) { entry in
-                    if case .recordingFinished = entry.record { isFinished = true }
-                    past.take(entry.record, at: now)
-                }
-            }
-            guard !isFinished else {
-                let message = "the recording \(folder.path) is finished"
-                throw RecordingError(.journal, StorageError(.closed, message, path: folder.path))
-            }
-            self = past
-        }
-
-        private mutating func take(_ record: JournalRecord, at now: UTCTime) {
-            switch record {
-            case .recordingStarted(let record):
-                self.place = record.series.map { Place(series: $0, segment: record.segment ?? 1) }
-                self.age =
-                    now.nanosecondsSince1970.subtractingReportingOverflow(record.utc.nanosecondsSince1970)
-                    .partialValue
-            case .partStarted(let record): self.part = max(self.part, record.part)
-            case .trackOpened(let record): self.highest = max(self.highest, record.track)
-            case .participantJoined(let record):
-                self.joined.insert(record.participant)
-                self.people.note(record.participant, name: record.name)
-            case .participantLeft(let record): self.joined.remove(record.participant)
-            case .recordingFinished, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .sourceCounted,
-                .mediaRefused,
-                .trackClosed, .trackDamaged, .trackMended, .chatMessage, .detailsChanged, .marker:
-                break
-            }
-        }
     }
 
     /// Opens the journal for this process alone.

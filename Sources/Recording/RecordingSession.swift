@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Basics
+internal import Basics
 internal import Matroska
 internal import Storage
+internal import Timeline
 
 /// The recording of a room: every received track in its own file and the journal beside them, one recording or one after
 /// the other, for as long as the room is stayed in.

@@ -99,6 +99,13 @@ public struct Journal: Sendable, Hashable {
         return (bytes, Self.last(in: eventsEnd..<bytes, of: file, decoder))
     }
 
+    /// The history of a recording, by the records that `events(of:_:)` hands over.
+    public static func history(of folder: RecordingFolder) throws(StorageError) -> RecordingHistory {
+        var history = RecordingHistory()
+        try Self.events(of: folder) { history.take($0) }
+        return history
+    }
+
     /// The last record in a range of whole lines; `nil` if none of the last few is one.
     private static func last(in range: Range<UInt64>, of file: File, _ decoder: JournalDecoder) -> JournalEntry? {
         let count = min(range.count, Self.chunkSize)

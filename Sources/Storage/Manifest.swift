@@ -12,20 +12,6 @@ public struct Manifest: Sendable, Hashable, Codable {
     /// What the recording is worth.
     public typealias Verdict = Certificate.Verdict
 
-    /// A participant of the call.
-    public struct Participant: Sendable, Hashable, Codable {
-        /// The room server's name for the peer.
-        public var id: String
-        /// What people call the participant.
-        public var name: String?
-
-        /// A participant with each part given.
-        public init(id: String, name: String? = nil) {
-            self.id = id
-            self.name = name
-        }
-    }
-
     /// A received track.
     public struct Track: Sendable, Hashable, Codable {
         /// Its number in the journal; `nil` if the journal does not know the file.

@@ -22,7 +22,7 @@ public struct RecordingSummary: Sendable, Hashable {
     /// Whether everything is there; `nil` before the first export.
     public var verdict: Manifest.Verdict?
     /// Everybody who was there, in order of appearance.
-    public var participants: [Manifest.Participant] = []
+    public var participants: [Participant] = []
     /// How people see the participants.
     public var shownNames: ShownNames { ParticipantRoster(self.participants).shown }
     /// Words to find it by.
@@ -77,17 +77,29 @@ public struct RecordingSummary: Sendable, Hashable {
         return summary
     }
 
-    private mutating func take(_ events: JournalEvents) {
-        self.room = events.room ?? self.room
-        self.start = events.start ?? self.start
-        self.end = events.end
-        self.host = events.host
-        self.parts = max(1, events.parts)
-        self.isFinished = events.isFinished
-        self.participants = events.roster.participants
-        self.tags = events.tags
-        self.notes = events.notes
-        self.tracks = events.tracks
+    private mutating func take(_ history: RecordingHistory) {
+        self.room = history.started?.room ?? self.room
+        self.start = history.started?.utc ?? self.start
+        self.end = history.end
+        self.host = history.host
+        self.parts = history.part
+        self.isFinished = history.isFinished
+        self.participants = history.roster.participants
+        self.tags = history.tags
+        self.notes = history.notes
+        self.tracks = history.tracks.map(\.record).map { record in
+            let closed = history.closed[record.track]
+            return Manifest.Track(
+                number: record.track,
+                participant: record.participant,
+                media: record.media,
+                codec: record.codec,
+                file: record.file,
+                units: closed?.units ?? 0,
+                bytes: closed?.bytes ?? 0,
+                keyframes: closed?.keyframes ?? 0
+            )
+        }
     }
 
     private mutating func take(_ manifest: Manifest) {
@@ -105,98 +117,29 @@ public struct RecordingSummary: Sendable, Hashable {
     }
 }
 
-/// How far a journal was read, and what it told until there.
+/// How far a journal was read, and the history until there.
 struct JournalProgress: Sendable {
     /// Bytes of whole lines.
     private var bytes: UInt64 = 0
-    private var events = JournalEvents()
+    private var history = RecordingHistory()
 
     /// Whether the recording is over, as far as was read.
-    var isFinished: Bool { self.events.isFinished }
+    var isFinished: Bool { self.history.isFinished }
 
     /// Reads what came since.
-    fileprivate mutating func advance(in folder: RecordingFolder) throws(StorageError) -> JournalEvents {
-        var events = self.events
-        let read = try Journal.events(of: folder, from: self.bytes) { events.take($0) }
+    fileprivate mutating func advance(in folder: RecordingFolder) throws(StorageError) -> RecordingHistory {
+        var history = self.history
+        let read = try Journal.events(of: folder, from: self.bytes) { history.take($0) }
         guard read.bytes >= self.bytes else {
             self = JournalProgress()
             return try self.advance(in: folder)
         }
-        (self.bytes, self.events) = (read.bytes, events)
+        (self.bytes, self.history) = (read.bytes, history)
         if let last = read.last {
-            events.take(last)
+            history.take(last)
             // What else that record tells is told again with what follows; how far the journal goes is not.
-            self.events.end = events.end
+            self.history.noteTime(of: last)
         }
-        return events
-    }
-}
-
-/// What the events of a journal add up to.
-private struct JournalEvents: Sendable {
-    var room: String?
-    var host: String?
-    var start: UTCTime?
-    var end: UTCTime?
-    var parts = 0
-    var isFinished = false
-    var roster = ParticipantRoster()
-    var tags: [String] = []
-    var notes: String?
-    var tracks: [Manifest.Track] = []
-    /// Both clocks at the beginning of the present part.
-    private var anchor: (utc: UTCTime, monotonicNanoseconds: Int64)?
-    private var trackIndex: [Int: Int] = [:]
-
-    mutating func take(_ entry: JournalEntry) {
-        switch entry.record {
-        case .recordingStarted(let record):
-            self.room = record.room
-            self.host = record.host
-            self.tags = record.tags ?? []
-            self.notes = record.notes
-            self.start = self.start ?? record.utc
-            self.anchor = (record.utc, entry.monotonicNanoseconds)
-            self.parts += self.parts < .max ? 1 : 0
-            self.isFinished = false
-        case .partStarted(let record):
-            self.host = record.host
-            self.anchor = (record.utc, entry.monotonicNanoseconds)
-            self.parts = max(self.parts, record.part)
-            self.isFinished = false
-        case .participantJoined(let record): self.roster.note(record.participant, name: record.name)
-        case .trackOpened(let record):
-            self.roster.note(record.participant, name: nil)
-            self.trackIndex[record.track] = self.tracks.count
-            self.tracks.append(
-                Manifest.Track(
-                    number: record.track,
-                    participant: record.participant,
-                    media: record.media,
-                    codec: record.codec,
-                    file: record.file,
-                    units: 0,
-                    bytes: 0,
-                    keyframes: 0
-                )
-            )
-        case .trackClosed(let record):
-            guard let index = self.trackIndex[record.track] else { break }
-            self.tracks[index].units = record.units
-            self.tracks[index].bytes = record.bytes
-            self.tracks[index].keyframes = record.keyframes
-        case .detailsChanged(let record): record.apply(to: &self.tags, &self.notes)
-        case .recordingFinished: self.isFinished = true
-        case .participantLeft, .senderReport, .clockAnchor, .formatChanged, .packetsCounted, .sourceCounted,
-            .mediaRefused,
-            .trackDamaged, .trackMended, .chatMessage, .marker:
-            break
-        }
-        if let anchor = self.anchor {
-            let passed = entry.monotonicNanoseconds.subtractingReportingOverflow(anchor.monotonicNanoseconds)
-            let instant = anchor.utc.nanosecondsSince1970.addingReportingOverflow(passed.partialValue)
-            guard !passed.overflow, !instant.overflow else { return }
-            self.end = max(self.end ?? anchor.utc, UTCTime(nanosecondsSince1970: instant.partialValue))
-        }
+        return history
     }
 }

@@ -5,6 +5,7 @@ import Catalogue
 import FoundationEssentials
 import GRDB
 import Storage
+import Timeline
 
 /// A storage directory of its own for each test, removed at its end.
 final class CatalogueStorage: Sendable {
@@ -49,7 +50,7 @@ final class CatalogueStorage: Sendable {
             bytes: Int64(second),
             state: .finished,
             folder: "recordings/\(room)/\(Self.time(second).compact)-\(id)",
-            participants: participants.map { Manifest.Participant(id: $0) }
+            participants: participants.map { Participant(id: $0) }
         )
     }
 

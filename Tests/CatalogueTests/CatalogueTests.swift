@@ -90,7 +90,7 @@ import Timeline
         entry.state = .recording
         try await catalogue.save(entry)
         entry.state = .finished
-        entry.participants = [Manifest.Participant(id: "carol", name: "Carol")]
+        entry.participants = [Participant(id: "carol", name: "Carol")]
         try await catalogue.save(entry)
         #expect(try await catalogue.recording(entry.id) == entry)
         #expect(try await catalogue.list(RecordingFilter(text: "alice")).recordings.isEmpty)

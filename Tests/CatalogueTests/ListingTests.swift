@@ -3,6 +3,7 @@
 import Catalogue
 import Storage
 import Testing
+import Timeline
 
 @Suite struct ListingTests {
     private let storage: CatalogueStorage
@@ -79,7 +80,7 @@ import Testing
 
     @Test func findsTextAnywhereAndInAnyCase() async throws {
         var entry = self.storage.entry(1, room: "Großraum 客厅", participants: ["peer-ab"])
-        entry.participants.append(Manifest.Participant(id: "x", name: "Çelik Ωmega"))
+        entry.participants.append(Participant(id: "x", name: "Çelik Ωmega"))
         try await self.catalogue.save(entry)
         try await self.catalogue.save(self.storage.entry(2, room: "other"))
         let id = entry.id.rawValue

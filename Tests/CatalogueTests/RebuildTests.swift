@@ -50,7 +50,7 @@ import Timeline
             monotonicNanoseconds: 2_000_000_000
         )
         var manifest = Manifest(room: room, id: folder.id, start: start, host: "here", verdict: .complete)
-        manifest.participants = [Manifest.Participant(id: "peer-\(second)")]
+        manifest.participants = [Participant(id: "peer-\(second)")]
         manifest.exports = [
             Manifest.Export(file: "call.mkv", layout: "tracks", durationNanoseconds: 2_000_000_000, bytes: 9)
         ]

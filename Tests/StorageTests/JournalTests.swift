@@ -133,7 +133,7 @@ import Timeline
             host: "h",
             verdict: .complete
         )
-        manifest.participants = [Manifest.Participant(id: "p", name: "Zoë")]
+        manifest.participants = [Participant(id: "p", name: "Zoë")]
         manifest.tracks = [
             Manifest.Track(
                 number: 1,

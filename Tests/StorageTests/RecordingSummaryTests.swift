@@ -95,7 +95,7 @@ import Timeline
     @Test func theManifestKnowsBetter() throws {
         try self.journal([(100, Self.started(Self.start)), (102, Self.opened)])
         var manifest = Manifest(room: "room", id: self.folder.id, verdict: .damaged)
-        manifest.participants = [Manifest.Participant(id: "carol")]
+        manifest.participants = [Participant(id: "carol")]
         manifest.exports = [
             Manifest.Export(file: "call.mkv", layout: "tracks", durationNanoseconds: 3 * Self.second, bytes: 4)
         ]
@@ -114,7 +114,7 @@ import Timeline
             monotonicNanoseconds: 130 * Self.second
         )
         var manifest = Manifest(room: "room", id: self.folder.id, verdict: .damaged)
-        manifest.participants = [Manifest.Participant(id: "carol")]
+        manifest.participants = [Participant(id: "carol")]
         manifest.exports = [
             Manifest.Export(file: "call.mkv", layout: "tracks", durationNanoseconds: 3 * Self.second, bytes: 4)
         ]
@@ -171,6 +171,57 @@ import Timeline
         try journal.append(Self.opened, monotonicNanoseconds: .max)
         let summary = try RecordingSummary.read(self.folder)
         #expect(summary.tracks.count == 1)
+    }
+
+    /// Zeros in place of pages, as a file system leaves them after a power cut.
+    @Test func aJournalWithDamagedPagesTellsWhatIsLeft() throws {
+        let anchors = (0..<400).map { (second: Int64(103 + $0), record: JournalRecord.anchor($0)) }
+        let closed = TrackClosed(track: 1, units: 8, bytes: 99, keyframes: 2, lastRTPTime: 1, reason: "end")
+        try self.journal(
+            [(100, Self.started(Self.start)), (102, Self.opened)] + anchors
+                + [
+                    (503, .participantJoined(ParticipantJoined(participant: "bob"))), (504, .trackClosed(closed)),
+                    (512, .recordingFinished(RecordingFinished(reason: "stopped"))),
+                ]
+        )
+        let whole = try Data(contentsOf: URL(filePath: self.folder.journalPath))
+        let history = try Journal.history(of: self.folder)
+        for page in stride(from: 0, to: whole.count, by: 4096) {
+            var damaged = whole
+            let range = page..<min(page + 4096, whole.count)
+            damaged.replaceSubrange(range, with: Data(count: range.count))
+            try damaged.write(to: URL(filePath: self.folder.journalPath))
+            let summary = try RecordingSummary.read(self.folder)
+            let isFirst = page == 0
+            #expect(summary.room == (isFirst ? "standup" : "stand/up"), "page \(page)")
+            #expect(summary.isFinished == (range.upperBound < whole.count), "page \(page)")
+            // The last thousand bytes hold the records behind the anchors.
+            guard range.upperBound < whole.count - 1000 else { continue }
+            #expect(summary.tracks.map(\.units) == (isFirst ? [] : [8]), "page \(page)")
+            #expect(summary.participants.count == (isFirst ? 1 : 2), "page \(page)")
+            #expect(summary.end == (isFirst ? nil : history.end), "page \(page)")
+        }
+    }
+
+    @Test func aRecordingOfAnEarlierBuildIsReadAndWrittenTheSame() throws {
+        let older = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "EndToEnd/older/20261128T202748Z-xewehkr9y5z8ak09")
+        let path = self.storage.path + "/recordings/fixture/" + older.lastPathComponent
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        for name in ["journal.jsonl", "manifest.json"] {
+            try FileManager.default.copyItem(atPath: older.path + "/" + name, toPath: path + "/" + name)
+        }
+        let folder = try RecordingFolder.open(path: path)
+        let history = try Journal.history(of: folder)
+        #expect(history.started?.displayName == "tapedeck" && history.parts.map(\.host) == ["vm"])
+        #expect(history.isFinished && history.endReason == "duration" && history.arrivals.isEmpty)
+        #expect(history.tracks.map(\.record.codec) == ["opus", "vp8"] && history.closed[2]?.units == 71)
+        #expect(history.stays["zFawdcqQzUcDwGxdOvIT"]?.count == 1)
+        let summary = try RecordingSummary.read(folder)
+        #expect(summary.isFinished && summary.verdict == .complete && summary.tracks.map(\.units) == [71, 355])
+        let written = try Data(contentsOf: URL(filePath: folder.manifestPath))
+        try #require(try Manifest.read(folder)).write(folder)
+        #expect(try Data(contentsOf: URL(filePath: folder.manifestPath)) == written)
     }
 
     @Test(arguments: ["{", "[]", "{\"version\": 99}"])

@@ -39,8 +39,6 @@ import Timeline
     @Test func leavesAJournalOfOnePartAlone() {
         let entries = [Self.started(boot: "x", at: 5), Self.mark(at: 9)]
         #expect(self.placed(entries).entries == entries)
-        #expect(self.placed(entries).parts.parts.map(\.number) == [1])
-        #expect(self.placed([Self.mark(at: 9)]).parts.parts.isEmpty)
     }
 
     @Test func partsUnderTheSameKernelShareItsClockWhateverUTCSays() {

@@ -9,6 +9,7 @@ import Foundation
 import Model
 import NIOPosix
 import Storage
+import Timeline
 
 /// What the HTTP interface asks of the daemon, answered by those who know.
 struct DaemonBackend: ControlBackend {

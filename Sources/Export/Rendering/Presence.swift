@@ -7,30 +7,15 @@ struct Presence {
     /// Somebody who is gone for less than this, as while a connection is made anew, was there all the time.
     private static let shortestAbsence: Int64 = 1_000_000_000
 
-    private var stays: [String: [Range<Int64>]] = [:]
-    private var arrivals: [String: Int64] = [:]
+    private var stays: [String: [Range<Int64>]]
 
-    /// Takes the next record of a journal that is on one clock.
-    mutating func take(_ entry: JournalEntry) {
-        switch entry.record {
-        case .participantJoined(let record):
-            // Joined again without having left: it told its name, or another process goes on.
-            guard self.arrivals[record.participant] == nil else { break }
-            self.arrivals[record.participant] = entry.monotonicNanoseconds
-        case .participantLeft(let record):
-            guard let arrival = self.arrivals.removeValue(forKey: record.participant) else { break }
-            self.add(record.participant, from: arrival, to: entry.monotonicNanoseconds)
-        default: break
-        }
+    /// The stays of a history; participants that did not leave stay to the end.
+    init(_ history: RecordingHistory, end: Int64) {
+        self.stays = history.stays
+        for (participant, arrival) in history.arrivals { self.add(participant, from: arrival, to: end) }
     }
 
-    /// The journal is over: who did not leave stays to the end.
-    mutating func finish(end: Int64) {
-        for (participant, arrival) in self.arrivals { self.add(participant, from: arrival, to: end) }
-        self.arrivals = [:]
-    }
-
-    /// Who sends is there.
+    /// A participant that sends is there.
     mutating func add(_ participant: String, from start: Int64, to end: Int64) {
         guard start < end else { return }
         self.stays[participant, default: []].append(start..<end)

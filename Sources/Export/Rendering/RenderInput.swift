@@ -62,14 +62,14 @@ public struct RenderInput {
         let start = zero &+ (selection.from?.fileNanoseconds ?? 0)
         let limit = selection.to.map { zero &+ $0.fileNanoseconds } ?? start &+ Self.longestNanoseconds
         var tracks: [RenderTrack] = []
-        var presence = try Self.presence(folder, end: limit)
+        var presence = Presence(contents.history, end: limit)
         for source in contents.sources {
             let count = UnitCount(source)
             let track = RenderTrack(
                 source,
                 end: source.sessionTime(count.lastNanoseconds),
                 zero: start,
-                facts: contents.facts
+                contents: contents
             )
             presence.add(source.participant, from: track.firstNanoseconds &+ start, to: track.endNanoseconds &+ start)
             guard chosen == nil || chosen == source.participant else { continue }
@@ -106,19 +106,6 @@ public struct RenderInput {
     public func note(_ report: ExportReport) throws(ExportError) -> ExportReport {
         try Exporter.note(report, of: .recording(self.folder), contents: self.contents)
     }
-
-    private static func presence(_ folder: RecordingFolder, end: Int64) throws(ExportError) -> Presence {
-        var presence = Presence()
-        var placed = JournalParts()
-        do throws(StorageError) {
-            try Journal.events(of: folder) { placed.take($0) { presence.take($0) } }
-        } catch {
-            throw ExportError(error)
-        }
-        placed.finish { presence.take($0) }
-        presence.finish(end: end)
-        return presence
-    }
 }
 
 /// One track file of what is rendered, read unit by unit.
@@ -149,15 +136,15 @@ public struct RenderTrack {
     /// When the camera or microphone was off, or the recording paused.
     public let pauses: [Range<Int64>]
 
-    init(_ source: TrackSource, end: Int64, zero: Int64, facts: JournalFacts) {
+    init(_ source: TrackSource, end: Int64, zero: Int64, contents: RecordingContents) {
         self.source = source
         self.zero = zero
         self.firstNanoseconds = (source.next?.sessionNanoseconds ?? zero) &- zero
         self.endNanoseconds = max(end &- zero, self.firstNanoseconds) &+ Self.lastUnit
-        let report = source.number.flatMap { facts.lastReports[$0] }
+        let report = source.number.flatMap { contents.facts.lastReports[$0] }
         self.aliveUntilNanoseconds = max(self.endNanoseconds, report.map { $0 &- zero } ?? .min)
         let media = source.track.codec.kind
-        self.pauses = facts.pauses.compactMap { pause in
+        self.pauses = contents.history.pauses.compactMap { pause in
             guard pause.concerns(source.number, of: source.participant, media) else { return nil }
             let (from, to) = (pause.startNanoseconds, pause.endNanoseconds)
             return from < to ? from &- zero..<max(from &- zero, to == .max ? .max : to &- zero) : nil

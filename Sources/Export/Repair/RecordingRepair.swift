@@ -39,12 +39,12 @@ public enum RecordingRepair {
                     return Report(wasFinished: true)
                 }
             }
-            let journal = try JournalEnd(folder)
+            let journal = try Journal.history(of: folder)
             var report = Report(wasFinished: journal.isFinished)
             let earlier = report.wasFinished ? try Manifest.read(folder) : try Manifest.readOrPutAside(folder).manifest
             report.needsExport = earlier?.hasWholeExport != true
             if report.wasFinished {
-                report.needsExport = report.needsExport && journal.isOurs
+                report.needsExport = report.needsExport && journal.isRepaired
                 if let earlier {
                     report.needsExport = report.needsExport && !earlier.tracks.isEmpty
                     return report
@@ -55,7 +55,7 @@ public enum RecordingRepair {
                     throw StorageError(.exists, "a process records into \(folder.path)", path: folder.path)
                 }
                 for file in Self.trackFiles(folder) { Self.complete(file, folder, &report) }
-                try Self.close(folder, writer, at: journal.nanoseconds)
+                try Self.close(folder, writer, at: journal.lastNanoseconds ?? 0)
             }
             let contents: RecordingContents
             do throws(ExportError) {
@@ -84,7 +84,7 @@ public enum RecordingRepair {
         let known = Set(((try? Manifest.read(folder)) ?? nil)?.files?.map(\.name) ?? [])
         let files = Self.trackFiles(folder).filter { !known.contains($0) && Self.hasNoIndex($0, folder) }
         guard !files.isEmpty, let journal = try? File(folder.journalPath, .read), (try? journal.lock()) == true,
-            (try? JournalEnd(folder))?.isFinished == true
+            (try? Journal.history(of: folder))?.isFinished == true
         else { return [] }
         var report = Report(wasFinished: true)
         // Held until then: nobody goes on with the recording meanwhile.
@@ -156,7 +156,7 @@ public enum RecordingRepair {
             throw StorageError(.invalid, error.message, path: folder.path)
         }
         for source in contents.sources {
-            guard let number = source.number, contents.closed[number] == nil, let opened = source.opened else {
+            guard let number = source.number, contents.history.closed[number] == nil, let opened = source.opened else {
                 continue
             }
             let count = UnitCount(source)
@@ -174,26 +174,5 @@ public enum RecordingRepair {
         let finished = RecordingFinished(reason: RecordingFinished.repaired)
         try writer.append(.recordingFinished(finished), monotonicNanoseconds: now)
         try writer.synchronise()
-    }
-}
-
-/// How a journal ends.
-private struct JournalEnd {
-    /// Whether the recording is over.
-    var isFinished = false
-    /// Whether a repair said so.
-    var isOurs = false
-    /// When its last record was made, on the clock of its host; 0 if it has none.
-    var nanoseconds: Int64 = 0
-
-    init(_ folder: RecordingFolder) throws(StorageError) {
-        var end = self
-        try Journal.events(of: folder) { entry in
-            end.nanoseconds = entry.monotonicNanoseconds
-            guard case .recordingFinished(let record) = entry.record else { return }
-            end.isFinished = true
-            end.isOurs = end.isOurs || record.reason == RecordingFinished.repaired
-        }
-        self = end
     }
 }

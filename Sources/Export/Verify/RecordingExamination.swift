@@ -82,7 +82,7 @@ extension RecordingExamination {
     private static let journalName = "journal.jsonl"
 
     private mutating func lookAtJournal() {
-        let (journal, facts) = (self.contents.journal, self.contents.facts)
+        let (journal, history) = (self.contents.journal, self.contents.history)
         guard let digest = journal.digest else {
             self.note(.damage, .noJournal, file: Self.journalName, "there is no journal")
             return
@@ -129,7 +129,7 @@ extension RecordingExamination {
                 )
             }
         }
-        if let id = facts.recordingID, id != self.folder.id.rawValue {
+        if let id = history.started?.id, id != self.folder.id.rawValue {
             self.note(
                 .damage,
                 .journalUnreadable,
@@ -140,7 +140,7 @@ extension RecordingExamination {
         if self.contents.started == nil {
             self.note(.damage, .journalContradicts, file: Self.journalName, "it does not say how the recording began")
         }
-        if let entry = facts.backwardsEntry {
+        if let entry = self.contents.facts.backwardsEntry {
             self.note(
                 .damage,
                 .journalContradicts,
@@ -148,7 +148,7 @@ extension RecordingExamination {
                 "its times step back at record \(entry)"
             )
         }
-        if let start = facts.startNanoseconds, let end = facts.endNanoseconds {
+        if let start = self.contents.started?.monotonicNanoseconds, let end = history.latestNanoseconds {
             let length = end.subtractingReportingOverflow(start)
             self.certificate.wallClockNanoseconds = length.overflow ? nil : length.partialValue
         }
@@ -156,11 +156,11 @@ extension RecordingExamination {
 
     /// Every process that died may have left a torn line; more than that were torn by somebody else.
     private mutating func lookAtTornLines() {
-        let (journal, facts) = (self.contents.journal, self.contents.facts)
+        let (journal, history) = (self.contents.journal, self.contents.history)
         guard journal.skippedLines > 0 else { return }
         let deaths =
-            max(0, self.contents.parts.count - 1) + (facts.isRepaired ? 1 : 0)
-            + (facts.isFinished ? 0 : 1)
+            max(0, self.contents.history.parts.count - 1) + (history.isRepaired ? 1 : 0)
+            + (history.isFinished ? 0 : 1)
         let isChained = journal.chain.chainedLines > 0
         let torn = isChained ? journal.chain.tornLines.count : journal.skippedLines
         if torn > deaths {
@@ -179,23 +179,23 @@ extension RecordingExamination {
     private mutating func lookAtEnds() {
         if self.contents.goesOn {
             self.note(.note, .notClosed, "the recording goes on")
-        } else if !self.contents.facts.isFinished {
+        } else if !self.contents.history.isFinished {
             self.note(.damage, .notClosed, "the recording was cut off, and nobody closed it: tapedeck repair does")
         }
-        if self.contents.facts.isRepaired {
+        if self.contents.history.isRepaired {
             self.note(.gap, .cutOff, "the recording was cut off, and repaired: what came after its end is not known")
         }
-        if let code = self.contents.facts.endOfDisk {
+        if let code = self.contents.history.endReason.flatMap(StorageError.Code.init(rawValue:)) {
             self.note(.gap, .diskFailed, "the recording ended because of its disk: \(code.rawValue)")
         }
-        for part in self.contents.parts.dropFirst().prefix(Certificate.maximumFindings) {
+        for part in self.contents.history.parts.dropFirst().prefix(Certificate.maximumFindings) {
             let after = part.monotonicNanoseconds.subtractingReportingOverflow(
                 self.contents.started?.monotonicNanoseconds ?? 0
             )
             let place = after.overflow ? "" : ", \(after.partialValue / 1_000_000) ms after the beginning"
             self.note(.gap, .cutOff, "the recorder died, and another went on with part \(part.number)\(place)")
         }
-        for stall in self.contents.facts.stalls {
+        for stall in self.contents.history.stalls {
             let after = stall.endNanoseconds.subtractingReportingOverflow(
                 self.contents.started?.monotonicNanoseconds ?? 0
             )
@@ -210,7 +210,7 @@ extension RecordingExamination {
     private mutating func lookAtTracks() {
         var numbers: Set<Int> = []
         var end: Int64 = 0
-        for opened in self.contents.facts.opened {
+        for opened in self.contents.history.tracks {
             let record = opened.record
             let isNew = numbers.insert(record.track).inserted
             if !isNew || record.track < 1 {
@@ -263,7 +263,7 @@ extension RecordingExamination {
             }
             self.compareFiles(of: account, source)
             let refused = account.refusedText
-            if facts.isUnrecorded(account) {
+            if facts.isUnrecorded(account, self.contents.history.tracks) {
                 let waiting = refused.isEmpty ? "their frames never ended" : refused
                 let kind = account.media ?? "media"
                 self.note(.gap, .mediaRefused, "\(source): \(kind) came, and none of it is recorded; \(waiting)")
@@ -277,7 +277,7 @@ extension RecordingExamination {
 
     /// The packets in the files of a source, as each file's end says, are those of its account.
     private mutating func compareFiles(of account: SourceCounted, _ source: String) {
-        let packets = account.tracks.map { self.contents.facts.filePackets[$0] }
+        let packets = account.tracks.map { self.contents.history.closed[$0]?.packets }
         // A file that nobody closed has no figure.
         guard account.isFinal, packets.allSatisfy({ $0 != nil }) else { return }
         let written = packets.reduce(0) { $0 &+ ($1 ?? 0) }
@@ -391,7 +391,7 @@ extension RecordingExamination {
             uniquingKeysWith: { first, _ in first }
         )
         let opened = Dictionary(
-            self.contents.facts.opened.map { ($0.record.track, $0.record) },
+            self.contents.history.tracks.map { ($0.record.track, $0.record) },
             uniquingKeysWith: { first, _ in first }
         )
         for track in self.certificate.tracks {
@@ -404,13 +404,13 @@ extension RecordingExamination {
                 expected.add(damaged: nil, codec: track.codec, written: track.units)
                 continue
             }
-            let written = [self.contents.closed[number]?.units, before[track.file]].compactMap(\.self).max()
+            let written = [self.contents.history.closed[number]?.units, before[track.file]].compactMap(\.self).max()
             expected.add(damaged: track, codec: track.codec, written: written)
         }
         let found = Set(self.certificate.tracks.map { "\($0.number ?? 0) \($0.codec)" })
         for (number, record) in opened where !found.contains("\(number) \(record.codec)") {
             guard self.contents.facts.written.contains(number) else { continue }
-            expected.add(damaged: nil, codec: record.codec, written: self.contents.closed[number]?.units)
+            expected.add(damaged: nil, codec: record.codec, written: self.contents.history.closed[number]?.units)
         }
         return expected
     }

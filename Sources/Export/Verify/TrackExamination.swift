@@ -140,7 +140,7 @@ struct TrackExamination {
         for text in reader.damage.texts { self.note(.damage, .fileTorn, text) }
         if let torn = reader.tornTailOffset, torn < source.size {
             let text = "from byte \(torn) of \(source.size) on it makes no sense"
-            let isClosed = source.number.flatMap { setting.contents.closed[$0] } != nil
+            let isClosed = source.number.flatMap { setting.contents.history.closed[$0] } != nil
             if isClosed || source.number == nil {
                 self.note(.damage, .fileTorn, text)
             } else if !setting.isRunning {
@@ -154,7 +154,7 @@ struct TrackExamination {
     private mutating func note(gap span: Certificate.Span, _ setting: Setting) {
         let start = setting.contents.startNanoseconds &+ span.startNanoseconds
         let end = start &+ span.durationNanoseconds
-        let isExplained = setting.contents.facts.pauses.contains { pause in
+        let isExplained = setting.contents.history.pauses.contains { pause in
             guard pause.concerns(self.track.number, of: self.track.participant, self.track.media) else { return false }
             let overlap = min(end, pause.endNanoseconds).subtractingReportingOverflow(
                 max(start, pause.startNanoseconds)
@@ -169,7 +169,7 @@ struct TrackExamination {
     private mutating func place(_ source: TrackSource, lastNanoseconds: Int64, _ setting: Setting) {
         guard let number = source.number, self.track.units > 0 else { return }
         self.track.basis = source.basis
-        let opened = setting.contents.facts.opened.first { $0.record.track == number }
+        let opened = setting.contents.history.tracks.first { $0.record.track == number }
         let (first, last) = (source.sessionTime(0), source.sessionTime(lastNanoseconds))
         if let opened { self.track.correctionNanoseconds = Self.bounded(first &- opened.monotonicNanoseconds) }
         let rates = setting.contents.map.realRates(track: number)
@@ -215,7 +215,7 @@ struct TrackExamination {
     /// Times of a file are too coarse for a clock that counts little more than frames.
     private func contradiction(
         _ number: Int,
-        _ opened: JournalFacts.Opened?,
+        _ opened: RecordingHistory.Track?,
         isFollowed: Bool,
         _ setting: Setting
     ) -> RTPClockMap.Contradiction? {
@@ -252,7 +252,7 @@ struct TrackExamination {
         if let layer = source.opened?.layer, !layer.isBest {
             self.note(.note, .lesserLayer, "it is not the best layer that was offered: \(printableName(layer.text))")
         }
-        if let closed = contents.closed[number] {
+        if let closed = contents.history.closed[number] {
             let pairs = [
                 ("units", self.track.units, closed.units), ("keyframes", self.track.keyframes, closed.keyframes),
                 ("bytes of payload", self.track.bytes, closed.bytes),
@@ -262,7 +262,7 @@ struct TrackExamination {
             if let code = StorageError.Code(rawValue: closed.reason) {
                 self.note(.gap, .diskFailed, "it ended because of its disk: \(code.rawValue)")
             }
-        } else if !contents.facts.isFinished, !setting.isRunning {
+        } else if !contents.history.isFinished, !setting.isRunning {
             self.note(.damage, .notClosed, "nobody closed it: it was cut off")
         } else if !setting.isRunning {
             self.note(.gap, .cutOff, "nobody closed it: the process that wrote it died")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Basics
+import Basics
 
 /// A journal whose parts were written by several processes, brought onto the clock of its first part.
 ///
@@ -15,20 +15,6 @@ public import Basics
 ///
 /// The records are not kept: a long call has millions.
 public struct JournalParts: Sendable {
-    /// One part of a recording.
-    public struct Part: Sendable, Hashable {
-        /// Its number, from 1.
-        public var number: Int
-        /// The host that recorded it.
-        public var host: String
-        /// When it began, by its host.
-        public var utc: UTCTime
-        /// When it began, on the clock of the first part.
-        public var monotonicNanoseconds: Int64
-    }
-
-    /// The parts, in the order of the journal; empty if the journal does not say how it began.
-    public private(set) var parts: [Part] = []
     /// Records whose times were damaged.
     public private(set) var damagedCount = 0
 
@@ -68,39 +54,30 @@ public struct JournalParts: Sendable {
         guard var entry = self.takePlausible() else { return }
         switch entry.record {
         case .recordingStarted(let record):
-            guard let first = self.first else {
+            guard self.first != nil else {
                 self.first = (record.utc, entry.monotonicNanoseconds)
                 if let boot = record.boot { self.leads[boot] = 0 }
-                self.note(1, record.host, record.utc, at: entry.monotonicNanoseconds)
                 break
             }
-            self.lead = self.place(record.utc, record.boot, entry, after: first).lead
-        case .partStarted(let record):
-            guard let first = self.first else { break }
-            let place = self.place(record.utc, record.boot, entry, after: first)
-            self.lead = place.lead
-            self.note(record.part, record.host, record.utc, at: place.nanoseconds)
-        default:
-            break
+            self.place(record.utc, record.boot, entry.monotonicNanoseconds)
+        case .partStarted(let record): self.place(record.utc, record.boot, entry.monotonicNanoseconds)
+        default: break
         }
         entry.monotonicNanoseconds &+= self.lead
         self.latest = max(self.latest, entry.monotonicNanoseconds)
         body(entry)
     }
 
-    /// Where a part begins on the clock of the first one, and what brings its clock there.
-    private mutating func place(
-        _ utc: UTCTime,
-        _ boot: String?,
-        _ entry: JournalEntry,
-        after first: (utc: UTCTime, monotonicNanoseconds: Int64)
-    ) -> (nanoseconds: Int64, lead: Int64) {
-        let now = entry.monotonicNanoseconds
-        if let lead = boot.flatMap({ self.leads[$0] }) { return (max(now &+ lead, self.latest), lead) }
+    /// Finds what brings the clock of a part, which begins `now`, onto that of the first one.
+    private mutating func place(_ utc: UTCTime, _ boot: String?, _ now: Int64) {
+        guard let first = self.first else { return }
+        if let lead = boot.flatMap({ self.leads[$0] }) {
+            self.lead = lead
+            return
+        }
         let byUTC = first.monotonicNanoseconds &+ (utc.nanosecondsSince1970 &- first.utc.nanosecondsSince1970)
-        let place = max(byUTC, self.latest)
-        if let boot { self.leads[boot] = place &- now }
-        return (place, place &- now)
+        self.lead = max(byUTC, self.latest) &- now
+        if let boot { self.leads[boot] = self.lead }
     }
 
     /// The first of the records that wait, its time mended; `nil` if it is nothing but a damaged time.
@@ -148,10 +125,6 @@ public struct JournalParts: Sendable {
     private static let longestSilence: UInt64 = 3_600_000_000_000
     private static let longestPart: UInt64 = 400 * 24 * longestSilence
     private static let lookAhead = 8
-
-    private mutating func note(_ number: Int, _ host: String, _ utc: UTCTime, at nanoseconds: Int64) {
-        self.parts.append(Part(number: number, host: host, utc: utc, monotonicNanoseconds: nanoseconds))
-    }
 }
 
 /// Whether two times are less than so many nanoseconds apart.

@@ -5,11 +5,11 @@ public import Basics
 /// The participants of a recording, in the order in which they joined, with the newest name of each.
 public struct ParticipantRoster: Sendable, Hashable {
     /// The participants.
-    public private(set) var participants: [Manifest.Participant]
+    public private(set) var participants: [Participant]
     private var index: [String: Int] = [:]
 
     /// Those of a manifest; empty, if none are given.
-    public init(_ participants: [Manifest.Participant] = []) {
+    public init(_ participants: [Participant] = []) {
         self.participants = participants
         for (place, participant) in participants.enumerated() where self.index[participant.id] == nil {
             self.index[participant.id] = place
@@ -25,7 +25,7 @@ public struct ParticipantRoster: Sendable, Hashable {
             self.participants[place].name = name ?? self.participants[place].name
         } else {
             self.index[id] = self.participants.count
-            self.participants.append(Manifest.Participant(id: id, name: name))
+            self.participants.append(Participant(id: id, name: name))
         }
     }
 
