@@ -96,7 +96,7 @@ let package = Package(
         .target(name: "Session", dependencies: ["Basics", "SDP", "Signalling"]),
         .target(name: "Timeline", dependencies: ["Basics"]),
         .target(name: "PipelineCatalogue", dependencies: ["Basics"]),
-        .target(name: "Model", dependencies: ["Basics", "PipelineCatalogue"]),
+        .target(name: "Model", dependencies: ["Basics", "PipelineCatalogue", "Timeline"]),
         .target(name: "Fleet", dependencies: ["Basics", "Model"]),
 
         // Base: configuration, logs, embedded files, and the parts of the system that Swift has no package for

@@ -48,7 +48,7 @@ extension Catalogue {
                 database,
                 sql: "SELECT * FROM tracks WHERE recording = ? ORDER BY position",
                 arguments: [position]
-            ).map(RecordingEntry.Track.init)
+            ).compactMap(RecordedTrack.init)
             return entry
         }
     }
@@ -163,8 +163,7 @@ extension Catalogue {
         for (place, track) in entry.tracks.enumerated() {
             try tracks.execute(arguments: [
                 position, place, track.number, SearchText.storable(track.participant), track.media.rawValue,
-                track.codec, track.file,
-                Int64(clamping: track.units), Int64(clamping: track.bytes),
+                track.codec.rawValue, track.file, Int64(clamping: track.units), Int64(clamping: track.bytes),
             ])
         }
         return known.flatMap { RecordingEntry.State(rawValue: $0["state"]) }
@@ -243,16 +242,14 @@ extension RecordingEntry {
     }
 }
 
-extension RecordingEntry.Track {
-    fileprivate init(_ row: Row) throws {
-        guard let media = MediaKind(rawValue: row["media"]) else {
-            throw CatalogueError(.storage, "the catalogue holds a track that no version of this program wrote")
-        }
+extension RecordedTrack {
+    /// A track of a codec that is known.
+    fileprivate init?(_ row: Row) {
+        guard let codec = MediaCodec(rawValue: row["codec"]) else { return nil }
         self.init(
             number: row["number"],
             participant: row["participant"],
-            media: media,
-            codec: row["codec"],
+            codec: codec,
             file: row["file"],
             units: UInt64(clamping: row["units"] as Int64),
             bytes: UInt64(clamping: row["bytes"] as Int64)

@@ -16,43 +16,6 @@ public struct RecordingEntry: Sendable, Hashable {
         case unfinished
     }
 
-    /// A received track.
-    public struct Track: Sendable, Hashable, Codable {
-        /// Its number in the journal; `nil` if the journal does not know the file.
-        public var number: Int?
-        /// The sending participant's id.
-        public var participant: String
-        /// Pictures or sound.
-        public var media: MediaKind
-        /// The codec's short name.
-        public var codec: String
-        /// The file, relative to the recording's folder.
-        public var file: String
-        /// Units in the file.
-        public var units: UInt64
-        /// Bytes of payload.
-        public var bytes: UInt64
-
-        /// A track with each part given.
-        public init(
-            number: Int?,
-            participant: String,
-            media: MediaKind,
-            codec: String,
-            file: String,
-            units: UInt64,
-            bytes: UInt64
-        ) {
-            self.number = number
-            self.participant = participant
-            self.media = media
-            self.codec = codec
-            self.file = file
-            self.units = units
-            self.bytes = bytes
-        }
-    }
-
     /// Its id.
     public var id: RecordingID
     /// The room as peers know it, unsanitised.
@@ -82,7 +45,7 @@ public struct RecordingEntry: Sendable, Hashable {
     /// What people wrote about it.
     public var notes: String?
     /// All tracks by number; empty in a listing.
-    public var tracks: [Track]
+    public var tracks: [RecordedTrack]
 
     /// A recording with each part given.
     public init(
@@ -100,7 +63,7 @@ public struct RecordingEntry: Sendable, Hashable {
         participants: [Participant] = [],
         tags: [String] = [],
         notes: String? = nil,
-        tracks: [Track] = []
+        tracks: [RecordedTrack] = []
     ) {
         self.id = id
         self.room = room
@@ -138,17 +101,7 @@ public struct RecordingEntry: Sendable, Hashable {
             participants: summary.participants,
             tags: summary.tags,
             notes: summary.notes,
-            tracks: summary.tracks.map { track in
-                Track(
-                    number: track.number,
-                    participant: track.participant,
-                    media: track.media,
-                    codec: track.codec,
-                    file: track.file,
-                    units: track.units,
-                    bytes: track.bytes
-                )
-            }
+            tracks: summary.tracks
         )
     }
 

@@ -31,10 +31,9 @@ extension RecordingContents {
         manifest.parts = self.history.parts.map { Manifest.Part(number: $0.number, host: $0.host, start: $0.utc) }
         manifest.participants = self.participants
         manifest.tracks = certificate.tracks.map { track in
-            Manifest.Track(
+            RecordedTrack(
                 number: track.number,
                 participant: track.participant,
-                media: track.media,
                 codec: track.codec,
                 file: track.file,
                 units: track.units,

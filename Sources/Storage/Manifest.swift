@@ -12,62 +12,6 @@ public struct Manifest: Sendable, Hashable, Codable {
     /// What the recording is worth.
     public typealias Verdict = Certificate.Verdict
 
-    /// A received track.
-    public struct Track: Sendable, Hashable, Codable {
-        /// Its number in the journal; `nil` if the journal does not know the file.
-        public var number: Int?
-        /// The sending participant's id.
-        public var participant: String
-        /// Pictures or sound.
-        public var media: MediaKind
-        /// The codec's short name.
-        public var codec: String
-        /// The file, relative to the recording's folder.
-        public var file: String
-        /// Units in the file.
-        public var units: UInt64
-        /// Bytes of payload.
-        public var bytes: UInt64
-        /// Keyframes.
-        public var keyframes: UInt64
-        /// The sizes that its pictures had, each once, in the order in which they came first, the first sixteen; `nil` in
-        /// manifests of older versions.
-        public var sizes: [PictureSize]?
-        /// Bits of payload per second on average, from its first unit to its last; `nil` in manifests of older versions, and
-        /// of a single unit.
-        public var bitsPerSecond: UInt64?
-
-        private enum CodingKeys: String, CodingKey {
-            case number, participant, media, codec, file, units, bytes, keyframes, sizes
-            case bitsPerSecond = "bitrate_bps"
-        }
-
-        /// A track with each part given.
-        public init(
-            number: Int?,
-            participant: String,
-            media: MediaKind,
-            codec: String,
-            file: String,
-            units: UInt64,
-            bytes: UInt64,
-            keyframes: UInt64,
-            sizes: [PictureSize]? = nil,
-            bitsPerSecond: UInt64? = nil
-        ) {
-            self.number = number
-            self.participant = participant
-            self.media = media
-            self.codec = codec
-            self.file = file
-            self.units = units
-            self.bytes = bytes
-            self.keyframes = keyframes
-            self.sizes = sizes
-            self.bitsPerSecond = bitsPerSecond
-        }
-    }
-
     /// A part of the recording: what one process recorded.
     public struct Part: Sendable, Hashable, Codable {
         /// Its number, from 1.
@@ -142,7 +86,7 @@ public struct Manifest: Sendable, Hashable, Codable {
     /// Everybody who was there, in order of appearance.
     public var participants: [Participant] = []
     /// All tracks by number.
-    public var tracks: [Track] = []
+    public var tracks: [RecordedTrack] = []
     /// Exports made so far.
     public var exports: [Export] = []
     /// Whether one of them holds the whole recording and is in its folder.

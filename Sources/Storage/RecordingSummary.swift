@@ -30,7 +30,7 @@ public struct RecordingSummary: Sendable, Hashable {
     /// What people wrote about it.
     public var notes: String?
     /// All tracks by number; counters are zero for a file that was never closed nor exported.
-    public var tracks: [Manifest.Track] = []
+    public var tracks: [RecordedTrack] = []
     /// Exports made so far.
     public var exports: [Manifest.Export] = []
     /// Bytes of all files.
@@ -87,19 +87,7 @@ public struct RecordingSummary: Sendable, Hashable {
         self.participants = history.roster.participants
         self.tags = history.tags
         self.notes = history.notes
-        self.tracks = history.tracks.map(\.record).map { record in
-            let closed = history.closed[record.track]
-            return Manifest.Track(
-                number: record.track,
-                participant: record.participant,
-                media: record.media,
-                codec: record.codec,
-                file: record.file,
-                units: closed?.units ?? 0,
-                bytes: closed?.bytes ?? 0,
-                keyframes: closed?.keyframes ?? 0
-            )
-        }
+        self.tracks = history.recordedTracks
     }
 
     private mutating func take(_ manifest: Manifest) {

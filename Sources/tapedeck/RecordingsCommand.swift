@@ -3,6 +3,7 @@
 import ArgumentParser
 import Basics
 import Foundation
+import Model
 import Storage
 import Timeline
 
@@ -89,21 +90,6 @@ struct ShowRecordingCommand: AsyncParsableCommand {
 
 /// A recording as the command shows it.
 struct RecordingDescription: Encodable {
-    struct Track: Encodable {
-        var number: Int?
-        var participant: String
-        /// How people see the participant.
-        var name: String
-        var kind: String
-        var codec: String
-        var file: String
-        var units: UInt64
-        var bytes: UInt64
-        /// Of pictures, such as `1280x720`, in the order in which they came.
-        var sizes: [String]?
-        var bitsPerSecond: UInt64?
-    }
-
     struct Export: Encodable {
         var file: String
         var layout: String
@@ -123,7 +109,7 @@ struct RecordingDescription: Encodable {
     var participants: [String]
     var tags: [String]
     var notes: String?
-    var tracks: [Track]
+    var tracks: [RecordingResource.Track]
     var exports: [Export]
 
     private enum CodingKeys: String, CodingKey {
@@ -145,20 +131,7 @@ struct RecordingDescription: Encodable {
         self.participants = summary.participants.map { shown[$0.id] }
         self.tags = summary.tags
         self.notes = summary.notes
-        self.tracks = summary.tracks.map {
-            Track(
-                number: $0.number,
-                participant: $0.participant,
-                name: shown[$0.participant],
-                kind: $0.media.rawValue,
-                codec: $0.codec,
-                file: $0.file,
-                units: $0.units,
-                bytes: $0.bytes,
-                sizes: $0.sizes?.map(\.description),
-                bitsPerSecond: $0.bitsPerSecond
-            )
-        }
+        self.tracks = summary.tracks.map { .init($0, name: shown[$0.participant], inFull: true) }
         self.exports = summary.exports.map {
             Export(
                 file: $0.file,
@@ -200,8 +173,8 @@ struct RecordingDescription: Encodable {
             let rate = track.bitsPerSecond.map { "\($0 / 1000) kbit/s" } ?? "-"
             let sizes = track.sizes?.joined(separator: " ") ?? "-"
             return [
-                track.number.map { "\($0)" } ?? "-", track.kind, track.codec, track.name, "\(track.units) units",
-                "\(track.bytes / 1000) kB", rate, sizes, track.file,
+                track.number.map { "\($0)" } ?? "-", track.kind.rawValue, track.codec.rawValue, track.name ?? "",
+                "\(track.units) units", "\(track.bytes / 1000) kB", rate, sizes, track.file ?? "",
             ]
         }
         let exports = self.exports.map { export in

@@ -30,11 +30,10 @@ final class CatalogueStorage: Sendable {
     }
 
     /// A track in which something was recorded.
-    static let track = RecordingEntry.Track(
+    static let track = RecordedTrack(
         number: 1,
         participant: "a",
-        media: .audio,
-        codec: "opus",
+        codec: .opus,
         file: "tracks/1.mka",
         units: 1,
         bytes: 1

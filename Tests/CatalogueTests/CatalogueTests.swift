@@ -37,11 +37,10 @@ import Timeline
         entry.tags = ["weekly", "\"späť\", [x]"]
         entry.notes = "With guests"
         entry.tracks = [
-            RecordingEntry.Track(
+            RecordedTrack(
                 number: nil,
                 participant: "alice",
-                media: .video,
-                codec: "vp8",
+                codec: .vp8,
                 file: "tracks/a.mkv",
                 units: 12,
                 bytes: .max

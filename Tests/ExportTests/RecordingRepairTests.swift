@@ -59,7 +59,7 @@ import Timeline
         #expect(Set(report.unreadable.keys) == ["tracks/001-Alice-video.mkv", "tracks/900-mallory-video.mkv"])
         #expect(FileManager.default.contents(atPath: recording.files[0]) == garbage)
         #expect(FileManager.default.contents(atPath: target) == garbage)
-        #expect(try Manifest.read(recording.folder)?.tracks.map(\.codec) == ["opus"])
+        #expect(try Manifest.read(recording.folder)?.tracks.map(\.codec) == [.opus])
     }
 
     /// A damaged place in the middle is no torn end: what stands behind it is not cut off, and the place stays as it is.

@@ -135,11 +135,10 @@ import Timeline
         )
         manifest.participants = [Participant(id: "p", name: "Zoë")]
         manifest.tracks = [
-            Manifest.Track(
+            RecordedTrack(
                 number: 1,
                 participant: "p",
-                media: .audio,
-                codec: "opus",
+                codec: .opus,
                 file: "tracks/f",
                 units: 1,
                 bytes: 2,

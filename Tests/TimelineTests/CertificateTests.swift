@@ -15,8 +15,7 @@ import Timeline
             file: "tracks/001-a-video.mkv",
             participant: "a",
             name: "Alice\nBob",
-            media: .video,
-            codec: "vp8"
+            codec: .vp8
         )
         track.units = 1800
         track.skewPartsPerMillion = -12.34

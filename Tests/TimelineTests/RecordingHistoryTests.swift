@@ -248,6 +248,28 @@ import Timeline
         #expect(RecordingHistory().latestNanoseconds == nil && RecordingHistory().end == nil)
     }
 
+    @Test func aTrackThatWasNeverClosedHasNothingInItsFile() {
+        var history = RecordingHistory()
+        var unknown = TrackOpened(
+            track: 3,
+            participant: "q",
+            media: .video,
+            codec: "hologram",
+            clockRateHz: 90_000,
+            file: "tracks/3.mkv",
+            firstRTPTime: 0
+        )
+        for record in [Self.opened(1), Self.opened(2), Self.closed(1, units: 7), .trackOpened(unknown)] {
+            history.take(JournalEntry(record, monotonicNanoseconds: 0))
+        }
+        let tracks = history.recordedTracks
+        #expect(tracks.map(\.units) == [7, 0] && tracks.map(\.keyframes) == [1, 0] && tracks[0].bytes == 9)
+        #expect(tracks.allSatisfy { $0.codec == .vp8 && $0.media == .video })
+        unknown.codec = "opus"
+        history.take(JournalEntry(.trackOpened(unknown), monotonicNanoseconds: 0))
+        #expect(history.recordedTracks.map(\.media) == [.video, .video, .audio])
+    }
+
     @Test func aTimeAloneTellsNothingElse() {
         var history = RecordingHistory()
         history.take(JournalEntry(Self.started, monotonicNanoseconds: 100 * Self.second))

@@ -97,7 +97,7 @@ struct DaemonBackend: ControlBackend {
         return try await Self.translated {
             var resource = RecordingResource(entry)
             let shown = ParticipantRoster(entry.participants).shown
-            resource.tracks = entry.tracks.map { RecordingResource.Track($0, shown) }
+            resource.tracks = entry.tracks.map { .init($0, name: shown[$0.participant], inFull: false) }
             let (files, manifest) = try await Self.onDisk {
                 // A manifest that cannot be read hides nothing else of the recording.
                 (try folder.files(), (try? Manifest.read(folder)) ?? nil)

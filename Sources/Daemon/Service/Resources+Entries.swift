@@ -57,20 +57,6 @@ extension RecordingResource.Certificate {
     }
 }
 
-extension RecordingResource.Track {
-    init(_ track: RecordingEntry.Track, _ shown: ShownNames) {
-        self.init(
-            number: track.number,
-            participant: track.participant,
-            name: shown[track.participant],
-            kind: track.media.rawValue,
-            codec: track.codec,
-            units: track.units,
-            bytes: track.bytes
-        )
-    }
-}
-
 extension ExportResource {
     /// A row of the catalogue.
     init(_ entry: ExportEntry) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
 import Timeline
 
 /// What the tracks of a recording give to an export of the whole, as far as it is known.
@@ -30,7 +31,7 @@ struct ExpectedExport {
     /// Adds a track whose file is as it was written.
     mutating func add(whole track: Certificate.Track) {
         let least = track.units - min(track.units, track.leftOut)
-        self.add(track.codec, least: least, most: track.units, bytes: track.bytes)
+        self.add(track.codec.rawValue, least: least, most: track.units, bytes: track.bytes)
         if track.leftOut > 0 { self.durationNanoseconds = nil }
     }
 

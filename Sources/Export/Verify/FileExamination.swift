@@ -112,8 +112,7 @@ public enum FileExamination {
                 file: name,
                 participant: track.name ?? "unknown",
                 name: track.name ?? "unknown",
-                media: track.codec.kind,
-                codec: track.codec.rawValue
+                codec: track.codec
             )
             found.startNanoseconds = tally.firstNanoseconds
             found.durationNanoseconds = tally.endNanoseconds &- tally.firstNanoseconds

@@ -399,15 +399,16 @@ extension RecordingExamination {
                 expected.add(whole: track)
                 continue
             }
-            guard let number = track.number, opened[number]?.codec == track.codec else {
+            let codec = track.codec.rawValue
+            guard let number = track.number, opened[number]?.codec == codec else {
                 // It may have come after the export.
-                expected.add(damaged: nil, codec: track.codec, written: track.units)
+                expected.add(damaged: nil, codec: codec, written: track.units)
                 continue
             }
             let written = [self.contents.history.closed[number]?.units, before[track.file]].compactMap(\.self).max()
-            expected.add(damaged: track, codec: track.codec, written: written)
+            expected.add(damaged: track, codec: codec, written: written)
         }
-        let found = Set(self.certificate.tracks.map { "\($0.number ?? 0) \($0.codec)" })
+        let found = Set(self.certificate.tracks.map { "\($0.number ?? 0) \($0.codec.rawValue)" })
         for (number, record) in opened where !found.contains("\(number) \(record.codec)") {
             guard self.contents.facts.written.contains(number) else { continue }
             expected.add(damaged: nil, codec: record.codec, written: self.contents.history.closed[number]?.units)

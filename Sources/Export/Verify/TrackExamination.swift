@@ -49,8 +49,7 @@ struct TrackExamination {
             file: source.file,
             participant: source.participant,
             name: source.name,
-            media: source.track.codec.kind,
-            codec: source.track.codec.rawValue
+            codec: source.track.codec
         )
         do {
             let hashing = HashingFile(try File(setting.folder.path + "/" + source.file, .read))

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+public import Timeline
+
 /// A recording as the interface shows it.
 public struct RecordingResource: Sendable, Hashable, Codable {
     /// A track of a recording.
@@ -10,32 +13,34 @@ public struct RecordingResource: Sendable, Hashable, Codable {
         public var participant: String
         /// How people see the participant; `nil` from a daemon of an earlier version.
         public var name: String?
-        /// `video` or `audio`.
-        public var kind: String
-        /// The codec's short name.
-        public var codec: String
+        /// Video or audio.
+        public var kind: MediaKind
+        /// The codec.
+        public var codec: MediaCodec
         /// Units in the file.
         public var units: UInt64
         /// Bytes of payload.
         public var bytes: UInt64
+        /// The file, relative to the recording's folder; `nil` over HTTP, as the two below.
+        public var file: String?
+        /// The sizes of its frames, such as `1280x720`, in the order in which they came first.
+        public var sizes: [String]?
+        /// Bits of payload per second on average.
+        public var bitsPerSecond: UInt64?
 
-        /// A track with each part given.
-        public init(
-            number: Int?,
-            participant: String,
-            name: String? = nil,
-            kind: String,
-            codec: String,
-            units: UInt64,
-            bytes: UInt64
-        ) {
-            self.number = number
-            self.participant = participant
+        /// A track, and how people see its participant; with its file, sizes and bit rate if it is shown in full.
+        public init(_ track: RecordedTrack, name: String, inFull: Bool) {
+            self.number = track.number
+            self.participant = track.participant
             self.name = name
-            self.kind = kind
-            self.codec = codec
-            self.units = units
-            self.bytes = bytes
+            self.kind = track.media
+            self.codec = track.codec
+            self.units = track.units
+            self.bytes = track.bytes
+            guard inFull else { return }
+            self.file = track.file
+            self.sizes = track.sizes?.map(\.description)
+            self.bitsPerSecond = track.bitsPerSecond
         }
     }
 

@@ -85,7 +85,7 @@ extension Certificate {
                 track.number.map(String.init) ?? "-",
                 printableName(track.name, limit: 32),
                 track.media.rawValue,
-                track.codec,
+                track.codec.rawValue,
                 seconds(track.startNanoseconds),
                 seconds(track.durationNanoseconds),
                 String(track.units),

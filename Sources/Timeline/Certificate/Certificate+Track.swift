@@ -98,10 +98,10 @@ extension Certificate {
         public var participant: String
         /// What people call the participant.
         public var name: String
-        /// Pictures or sound.
-        public var media: MediaKind
-        /// The codec's short name.
-        public var codec: String
+        /// Video or audio.
+        public let media: MediaKind
+        /// The codec.
+        public let codec: MediaCodec
         /// Its first unit, in nanoseconds from the recording's first unit.
         public var startNanoseconds: Int64 = 0
         /// From its first unit to the end of its last, in nanoseconds.
@@ -131,19 +131,12 @@ extension Certificate {
         public var decoding: Decoding?
 
         /// A track without units.
-        public init(
-            number: Int?,
-            file: String,
-            participant: String,
-            name: String,
-            media: MediaKind,
-            codec: String
-        ) {
+        public init(number: Int?, file: String, participant: String, name: String, codec: MediaCodec) {
             self.number = number
             self.file = file
             self.participant = participant
             self.name = name
-            self.media = media
+            self.media = codec.kind
             self.codec = codec
         }
 

@@ -578,7 +578,7 @@ import Timeline
         let folder = try self.bench.makeRecording(second, segment: segment, ofSeriesFrom: first)
         var entry = try await self.bench.catalogue.refresh(folder)
         entry.tracks = [
-            .init(number: 1, participant: "a", media: .audio, codec: "opus", file: "tracks/1.mka", units: 1, bytes: 1)
+            .init(number: 1, participant: "a", codec: .opus, file: "tracks/1.mka", units: 1, bytes: 1)
         ]
         try await self.bench.catalogue.save(entry)
         try await self.bench.catalogue.exportsOrdered(of: folder.id)
