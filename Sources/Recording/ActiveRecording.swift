@@ -130,7 +130,6 @@ struct ActiveRecording: Sendable {
         let journal = try Self.hold(folder)
         let start = UTCTime.now()
         let numbers = try RecordingError.blaming(.folder) { () throws(StorageError) in try folder.trackNumbers() }
-        // Not its clocks, of which a day has millions.
         let history = try RecordingError.blaming(.journal) { () throws(StorageError) in
             try Journal.history(of: folder)
         }
@@ -178,30 +177,6 @@ struct ActiveRecording: Sendable {
             }
             return journal
         }
-    }
-
-    private init(
-        folder: RecordingFolder,
-        journal: JournalWriter,
-        changedFolders: [String],
-        part: Int,
-        place: Place?,
-        beganAt: Int64,
-        bytes: UInt64,
-        nextNumber: Int,
-        joined: Set<String>,
-        people: ParticipantRoster
-    ) {
-        self.folder = folder
-        self.journal = journal
-        self.changedFolders = changedFolders
-        self.part = part
-        self.place = place
-        self.beganAt = beganAt
-        self.bytes = bytes
-        self.nextNumber = nextNumber
-        self.joined = joined
-        self.people = people
     }
 
     /// Journals a participant, unless the journal says already that it is here.
