@@ -193,12 +193,13 @@ import Timeline
             try damaged.write(to: URL(filePath: self.folder.journalPath))
             let summary = try RecordingSummary.read(self.folder)
             let isFirst = page == 0
-            let isLast = range.upperBound == whole.count
             #expect(summary.room == (isFirst ? "standup" : "stand/up"), "page \(page)")
-            #expect(summary.tracks.map(\.units) == (isFirst ? [] : isLast ? [0] : [8]), "page \(page)")
-            #expect(summary.isFinished == !isLast, "page \(page)")
-            #expect(isFirst || isLast || summary.participants == history.roster.participants, "page \(page)")
-            #expect(isFirst || isLast || summary.end == history.end, "page \(page)")
+            #expect(summary.isFinished == (range.upperBound < whole.count), "page \(page)")
+            // The last thousand bytes hold the records behind the anchors.
+            guard range.upperBound < whole.count - 1000 else { continue }
+            #expect(summary.tracks.map(\.units) == (isFirst ? [] : [8]), "page \(page)")
+            #expect(summary.participants.count == (isFirst ? 1 : 2), "page \(page)")
+            #expect(summary.end == (isFirst ? nil : history.end), "page \(page)")
         }
     }
 
