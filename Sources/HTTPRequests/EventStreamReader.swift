@@ -16,6 +16,7 @@ public struct EventStreamReader: Sendable {
     public static let maximumBytes = 1 << 20
 
     private var line: [UInt8] = []
+    private var isLineEmpty = true
     private var wasReturn = false
     private var bytes = 0
     private var id: String?
@@ -35,6 +36,7 @@ public struct EventStreamReader: Sendable {
             case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
                 if let event = self.endLine() { events.append(event) }
             default:
+                self.isLineEmpty = false
                 self.bytes += 1
                 if self.bytes <= Self.maximumBytes { self.line.append(byte) }
             }
@@ -46,7 +48,8 @@ public struct EventStreamReader: Sendable {
     private mutating func endLine() -> Event? {
         let line = String(decoding: self.line, as: UTF8.self)
         self.line = []
-        guard line.isEmpty else {
+        defer { self.isLineEmpty = true }
+        guard self.isLineEmpty else {
             self.take(line)
             return nil
         }

@@ -31,7 +31,7 @@ EXIT_CODES = [
     (130, "interrupted before anything was recorded or measured"),
 ]
 # Options of at least so many commands are described once.
-COMMON = 20
+COMMON = 25
 FILES = [
     ("/etc/tapedeck/tapedeck.yaml", "The configuration of the daemon."),
     ("/var/lib/tapedeck", "Where the daemon keeps recordings unless its configuration says another place."),

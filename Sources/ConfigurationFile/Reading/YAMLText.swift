@@ -105,13 +105,14 @@ struct YAMLText {
 
     /// The line of a place, for the person who wrote it; nil where it may hold a secret, which no tree shows yet.
     ///
-    /// A line that has more than one value is shown without them.
+    /// A line that has more than one value, or a quoted one, is shown without it: the quotes may be those of another value.
     private static func shownLine(of place: SourceNode.Place, in text: String) -> String? {
         guard let start = text.index(of: SourceNode.Place(line: place.line, column: 1)) else { return nil }
         let line = text[start...].prefix { !$0.isNewline }.trimmingPrefix { $0.isWhitespace || $0 == "-" }
         let parts = line.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count > 1, Self.harmlessKeys.contains(String(parts[0])) else { return nil }
-        return parts.count == 2 && !line.contains(",") ? Excerpt.text(line) : "\(parts[0]): …"
+        let hasOneValue = parts.count == 2 && !line.contains { ",\"'".contains($0) }
+        return hasOneValue ? Excerpt.text(line) : "\(parts[0]): …"
     }
 
     /// Every key whose value may be shown.
