@@ -53,7 +53,7 @@ def assert_balances(stage):
     assert not [finding for finding in certificate(stage)["findings"] if finding["kind"] == "unbalanced"]
 
 
-@pytest.mark.parametrize("kind", ["wraps", "terse", "early", "active", "passive"])
+@pytest.mark.parametrize("kind", ["wraps", "terse", "early", "active", "passive", "old-certificate", "long-packets"])
 def test_odd_senders_that_keep_to_the_standards_are_recorded_whole(stage, kind):
     exported, recorder, sent = recorded_from(stage, kind, "--codec", "vp8")
     assert_whole(exported, recorder, sent)

@@ -135,20 +135,20 @@ def early_candidates(sdp):
 
 
 def use_old_certificate():
-    """As FreeSWITCH and Kurento had once; OpenSSL has to be told that it may use it."""
+    """As FreeSWITCH and Kurento had once; OpenSSL refuses it by default."""
     key = rsa.generate_private_key(65537, 1024)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "peer")])
     now, day = datetime.datetime.now(datetime.timezone.utc), datetime.timedelta(1)
     builder = x509.CertificateBuilder(name, name, key.public_key(), 77, now - day, now + day)
     certificate = RTCCertificate(key, builder.sign(key, hashes.SHA256()))
 
-    def create(made, profiles):
+    def create(made, srtp_profiles):
         context = SSL.Context(SSL.DTLS_METHOD)
         context.set_cipher_list(b"DEFAULT:@SECLEVEL=0")
         context.set_verify(SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, lambda *_: True)
         context.use_certificate(made._cert)
         context.use_privatekey(made._key)
-        context.set_tlsext_use_srtp(b":".join(profile.openssl_profile for profile in profiles))
+        context.set_tlsext_use_srtp(b":".join(profile.openssl_profile for profile in srtp_profiles))
         return context
 
     RTCCertificate._create_ssl_context = create
@@ -163,7 +163,7 @@ class LongPackets:
     def __init__(self):
         self.context = CodecContext.create("libopus", "w")
         self.context.sample_rate, self.context.layout, self.context.format = AUDIO_RATE, "stereo", "s16"
-        self.context.options = {"frame_duration": "120"}
+        self.context.options, self.context.bit_rate = {"frame_duration": "120"}, 48000
         self.resampler = AudioResampler("s16", "stereo", AUDIO_RATE, self.SAMPLES)
         self.count = 0
 

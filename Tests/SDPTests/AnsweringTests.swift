@@ -115,6 +115,27 @@ import Testing
         #expect(fresh.outerCandidate(innerMLineIndex: 0, line: "candidate:1 1 UDP 1 192.0.2.1 9 typ host")?.mid == "4")
     }
 
+    /// The m-line of a camera that was stopped becomes that of a second microphone (RFC 9429 section 5.2.2).
+    @Test func anMLineIsUsedAgainForAnotherKind() throws {
+        let bin = SimulatedWebRTCBin()
+        var state = try makeState()
+        _ = try state.exchange(self.chromium("1-audio-video"), bin: bin)
+        _ = try state.exchange(self.offer("7-stopped-video", [:], count: 2), bin: bin)
+        var offer = try SessionDescription(parsing: self.offer("8-recycled", [:], count: 2))
+        let mid = try #require(offer.media[1].mid)
+        offer.media[1] = offer.media[0]
+        offer.media[1].lines = offer.media[0].lines.filter { !$0.value.hasPrefix("ssrc:") }.map {
+            $0.value.hasPrefix("mid:") ? .attribute("mid", mid) : $0
+        }
+        offer.media[1].lines.append(.attribute("ssrc", "77 cname:microphone"))
+        let answer = try SessionDescription(parsing: state.exchange(offer.text, bin: bin))
+        #expect(answer.media.map(\.media) == ["audio", "audio"] && answer.media.map(\.mid) == ["0", mid])
+        #expect(answer.media[1].port != 0)
+        #expect(state.negotiatedMedia.map(\.kind) == [.audio, .audio])
+        #expect(state.negotiatedMedia.map(\.innerIndex) == [0, 2])
+        #expect(state.media(forSSRC: 77)?.outerIndex == 1)
+    }
+
     @Test func aPeerThatStopsEverythingIsAnswered() throws {
         var state = try makeState()
         let first = try self.chromium("1-audio-video")
