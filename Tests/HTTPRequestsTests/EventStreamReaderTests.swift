@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import HTTPRequests
 import Testing
+
+@testable import HTTPRequests
 
 @Suite struct EventStreamReaderTests {
     private static func read(_ texts: String...) -> [EventStreamReader.Event] {
