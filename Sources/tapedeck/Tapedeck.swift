@@ -30,21 +30,24 @@ struct Tapedeck: AsyncParsableCommand {
     )
 }
 
-extension ParsableCommand {
+extension Tapedeck {
     /// Says that there is no command of a name, and which one is meant; nil if that is not what is wrong.
-    ///
-    /// - Parameter path: the commands before this one.
-    static func complaint(about arguments: ArraySlice<String>, in path: String = "") -> String? {
-        let known = Self.configuration.subcommands
-        guard let name = arguments.first, !name.hasPrefix("-"), !known.isEmpty else { return nil }
-        if name == "help" { return self.complaint(about: arguments.dropFirst(), in: path) }
-        if let command = known.first(where: { $0._commandName == name }) {
-            return command.complaint(about: arguments.dropFirst(), in: "\(path)\(name) ")
+    static func complaint(about arguments: [String]) -> String? {
+        var known = Self.configuration.subcommands
+        var path = ""
+        for name in arguments.first == "help" ? arguments.dropFirst() : arguments[...] {
+            guard !name.hasPrefix("-"), !known.isEmpty else { return nil }
+            if let command = known.first(where: { $0._commandName == name }) {
+                known = command.configuration.subcommands
+                path += "\(name) "
+                continue
+            }
+            let names = known.filter { $0.configuration.shouldDisplay }.map { $0._commandName }
+            let nearest = Spelling.suggestion(for: name, among: names).map { "did you mean \(path)\($0)?" }
+            let all = "there are: " + names.map { path + $0 }.joined(separator: ", ")
+            return "there is no command \(path)\(name); \(nearest ?? all)"
         }
-        let names = known.filter(\.configuration.shouldDisplay).map(\._commandName)
-        let nearest = Spelling.suggestion(for: name, among: names).map { "did you mean \(path)\($0)?" }
-        let all = "there are: " + names.map { path + $0 }.joined(separator: ", ")
-        return "there is no command \(path)\(name); \(nearest ?? all)"
+        return nil
     }
 }
 
@@ -55,7 +58,7 @@ enum Main {
         // a script sends to daemons in general is nothing to us. Without this each of them ends the process.
         for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM] { signal(number, SIG_IGN) }
         Runtime.boundHeaps()
-        if let complaint = Tapedeck.complaint(about: CommandLine.arguments.dropFirst()) {
+        if let complaint = Tapedeck.complaint(about: Array(CommandLine.arguments.dropFirst())) {
             Output.message("tapedeck: \(complaint)")
             Program.end(.usage)
         }

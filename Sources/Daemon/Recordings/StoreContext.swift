@@ -2,6 +2,7 @@
 
 import Catalogue
 import Logging
+import Model
 import Observability
 import Storage
 

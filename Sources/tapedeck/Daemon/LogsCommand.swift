@@ -31,7 +31,7 @@ struct LogsCommand: ParsableCommand {
         // journalctl ends as usual when its reader is gone.
         for number in [SIGPIPE, SIGXFSZ, SIGUSR1, SIGUSR2, SIGALRM] { signal(number, SIG_DFL) }
         var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        execvp(words[0], &words)
+        execvp(arguments[0], &words)
         throw CommandFailure(.usage, "journalctl cannot be run: \(String(cString: strerror(errno)))")
     }
 }

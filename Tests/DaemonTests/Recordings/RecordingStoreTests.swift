@@ -496,7 +496,7 @@ import Timeline
         try await self.bench.catalogue.refresh(folder)
         let script = #"mkdir "$storage/alone" || exit 2; sleep 1; rmdir "$storage/alone""#
         let store = try self.bench.store(exports: script, exportJobs: 2)
-        for layout in ["tracks", "audio"] {
+        for layout in [ExportSpec.Layout.Name.tracks, .audio] {
             try #require(await store.exports.enqueue(folder.id, ExportSpec(.init(layout))) != nil)
         }
         try await store.running {
