@@ -138,7 +138,7 @@ extension AllGStreamer {
             push(4, 3000, [0xFC, 0x81, 3, 0, 2] + base)
             push(5, 3000, [0xFC, 0x81, 3, 3, 2] + more, isMarked: true)
             push(6, 6000, [0xAC, 0x81, 4, 0, 7] + upper, isMarked: true)
-            // The first packet of the next one is lost, and nothing is left of that one.
+            // The first packet of the next one is lost: the rest is no superframe.
             push(8, 9000, [0xAC, 0x81, 5, 3, 7] + upper, isMarked: true)
             push(9, 12_000, [0xAC, 0x81, 6, 0, 7] + base)
             push(10, 12_000, [0xAC, 0x81, 6, 3, 7] + more, isMarked: true)
@@ -147,10 +147,10 @@ extension AllGStreamer {
             push(12, 15_000, [0xAC, 0x81, 7, 2, 7] + upper, isMarked: true)
             let (short, superframe) = (base + more, base + more + [0xC1, 2, 11, 0xC1])
             let units = queue.drain()
-            #expect(units.map(\.unit.rtpTime) == [0, 3000, 6000, 12_000, 15_000])
+            #expect(units.map(\.unit.rtpTime) == [0, 3000, 6000, 9000, 12_000, 15_000])
             #expect(
                 units.map(\.bytes) == [
-                    short + upper + [0xC9, 13, 0, 44, 1, 0xC9], superframe, upper, superframe, upper,
+                    short + upper + [0xC9, 13, 0, 44, 1, 0xC9], superframe, upper, upper, superframe, upper,
                 ]
             )
         }

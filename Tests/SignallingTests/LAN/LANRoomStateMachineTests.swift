@@ -143,7 +143,7 @@ import Testing
             }
             #expect(waited >= .seconds(50) && waited <= .seconds(70))
             switch last.first {
-            case .finished(let error?) where !isPatient: #expect(error.message.hasPrefix("Nobody accepted the call"))
+            case .finished(let error?) where !isPatient: #expect(error.message.hasPrefix("No peer accepted the call"))
             case .attemptFailed(let error) where isPatient: #expect(error.isRetriable)
             default: Issue.record("\(last)")
             }
