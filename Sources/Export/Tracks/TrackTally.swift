@@ -104,10 +104,10 @@ struct TrackTally {
 
     /// Whether a sender of Opus sent nothing on purpose: its clock continues, and no packet is missing (RFC 7587, 3.1.3).
     ///
-    /// What all packets that are missing could have held may be a loss. A clock that stood still is a microphone that did.
+    /// A length that the missing packets could have held may be a loss. A clock that stood still is a microphone that did.
     private func isSilence(_ length: Int64, elapsedInFile: Int64) -> Bool {
         guard self.codec == .opus, let missing = self.missingPackets else { return false }
         let (held, isMore) = Int64(clamping: missing).multipliedReportingOverflow(by: self.longestDuration)
-        return !isMore && length > held && elapsedInFile > length
+        return !isMore && length - held > Self.shortestAudioGap && elapsedInFile > length
     }
 }
