@@ -127,7 +127,8 @@ struct ExportCommand: AsyncParsableCommand {
         for name in given.filter(\.1).map(\.0) + self.switches.map(\.rawValue) {
             guard let layouts = ExportSpec.layouts[name], !layouts.contains(self.layout) else { continue }
             let words = layouts.map(\.rawValue).joined(separator: " and ")
-            throw ValidationError("\(Self.flag(name)) is of the layout \(words)")
+            let reason = name == "series" ? ": grid and audio are made of one segment at a time" : ""
+            throw ValidationError("\(Self.flag(name)) is of the layout \(words)\(reason)")
         }
         let spec = ExportSpec(
             try self.layoutWithOptions(),

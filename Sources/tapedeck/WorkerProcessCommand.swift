@@ -19,6 +19,9 @@ struct WorkerProcessCommand: AsyncParsableCommand {
         discussion: """
             With --export it makes one file of a recording instead, as the first line on standard input orders, and ends. \
             docs/worker-protocol.md describes the lines.
+
+            Example: tapedeck worker --export recordings/standup/20261121T031226Z-k3v9q2wtb4n50xjc <<< \
+            '{"protocolVersion":\(WorkerLine.protocolVersion),"spec":{"layout":"browser"}}'
             """,
         shouldDisplay: false
     )

@@ -211,7 +211,7 @@ def test_a_port_that_is_taken_for_a_moment_is_waited_for(stage):
             "storage": {"directory": str(stage.folder / "storage"), "minimum_free": "50MB"},
             "api": {"listen": f"127.0.0.1:{port}"}, "rooms": {}}))
         daemon = stage.tapedeck("run", "--config", path, "--json", secrets={"NOTIFY_SOCKET": str(notified)})
-        daemon.wait_for("the complaint", lambda: "waiting for the address" in daemon.messages)
+        daemon.wait_for("the complaint", lambda: "before the address of the API is free" in daemon.messages)
         manager.settimeout(2)
         with pytest.raises(TimeoutError):
             manager.recv(4096)

@@ -376,7 +376,7 @@ def test_webhooks_say_what_they_try_again_and_what_they_gave_up(stage, browser, 
     dashboard = Dashboard(browser, daemon.url, viewport)
     page = dashboard.open()
     webhooks = page.get_by_role("region", name="Webhooks")
-    see(webhooks.get_by_role("list", name="Webhooks").get_by_text("Good").nth(1))
+    see(webhooks.get_by_role("list", name="Webhooks").get_by_text("Good", exact=True).nth(1))
     check_names(page)
     daemon.post("/v1/rooms", {"name": "a", "definition": {"url": "socketio+http://127.0.0.1:9/a", "join": "on-demand"}})
     failing = webhooks.get_by_role("listitem").filter(has_text=f"127.0.0.1:{down}")
@@ -395,7 +395,7 @@ def test_webhooks_say_what_they_try_again_and_what_they_gave_up(stage, browser, 
     sink.wait_for("the delivery", lambda: [
         fact["status"] for fact in sink.facts if fact["event"] == "delivery"] == ["410", "204"])
     page.wait_for_function("() => document.activeElement.id === 'webhooks-title'")
-    see(webhooks.get_by_role("listitem").filter(has_text=f"127.0.0.1:{gone}").get_by_text("Good"))
+    see(webhooks.get_by_role("listitem").filter(has_text=f"127.0.0.1:{gone}").get_by_text("Good", exact=True))
     assert dashboard.errors == [] and dashboard.foreign == []
     dashboard.close()
 

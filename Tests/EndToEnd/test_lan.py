@@ -23,8 +23,8 @@ def test_a_dialled_peer_is_recorded_and_sees_our_camera(stage):
     exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
     recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}", *SEND, "--directory", storage,
                               "--output", exported, "--json", "--log-level", "info")
-    # Nobody accepts at first.
-    recorder.wait_for("word of the refusal", lambda: "Dialling on" in recorder.messages, LIMIT)
+    # No one accepts at first.
+    recorder.wait_for("word of the refusal", lambda: "Dialling continues" in recorder.messages, LIMIT)
     # TCP says nothing about the call: media go on without it.
     notes = stage.folder / "notes.jsonl"
     callee = peer(stage, "--listen", port, "--receive", "--hang-up-after", "1", "--notes", notes)

@@ -55,7 +55,7 @@ def test_a_room_is_recorded_by_orders(stage):
             assert said == ("standup: recording paused" if order == "pause" else f"standup: recording {recording}")
         assert shell.say("mark", "standup", "here") == 'standup: marked "here"'
         assert json.loads(shell.say("start", "standup", "--json"))["status"]["recordingState"] == "recording"
-        assert "goes on" in shell.refused("recordings", "delete", recording)
+        assert "in progress" in shell.refused("recordings", "delete", recording)
         assert shell.say("stop", "standup") == "standup: recording stopped"
         daemon.wait_for_export("standup", count=len(found))
 

@@ -268,7 +268,7 @@ def keyframe(worker, room, participant):
         if found := worker.events("keyframe"):
             return found[0]["_2"]
         reason = worker.events("commandFailed", room)[-1]["reason"]
-        assert re.search("no picture|did not return", reason) and time.monotonic() < deadline, reason
+        assert re.search("no frame|did not return", reason) and time.monotonic() < deadline, reason
 
 
 def test_stills_and_graphs(stage):
@@ -296,7 +296,7 @@ def test_stills_and_graphs(stage):
     assert graph["dot"].startswith("digraph") and "webrtcbin" in graph["dot"]
     failures = len(worker.events("commandFailed", "look"))
     worker.send("thumbnail", room="look", participant="nobody")
-    assert "no picture" in worker.event("commandFailed", "look", failures + 1)["reason"]
+    assert "no frame" in worker.event("commandFailed", "look", failures + 1)["reason"]
     assert not decoders(worker.process.process.pid)
     assert not worker.events("recordingStarted")
     assert worker.end() == 0
