@@ -69,9 +69,13 @@ static void on_answered(GstRTSPClient *client, GstRTSPContext *context, gpointer
     g_object_set_data(G_OBJECT(client), HELD, NULL);
 }
 
+void rtsp_client_hold_media_for_setup(GstRTSPClient *client) {
+    GstRTSPContext *context = gst_rtsp_context_get_current();
+    if (context != NULL && context->method == GST_RTSP_SETUP) on_request(client, context, GINT_TO_POINTER(TRUE));
+}
+
 void rtsp_client_hold_media(GstRTSPClient *client) {
     g_signal_connect(client, "pre-describe-request", G_CALLBACK(on_request), NULL);
-    g_signal_connect(client, "pre-setup-request", G_CALLBACK(on_request), GINT_TO_POINTER(TRUE));
     g_signal_connect(client, "describe-request", G_CALLBACK(on_answered), NULL);
     g_signal_connect(client, "setup-request", G_CALLBACK(on_answered), NULL);
 }

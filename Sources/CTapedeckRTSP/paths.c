@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "hold.h"
+
 static const char NOT_ESCAPED[] = "-._~=";
 
 // Decoded once, and escaped again in one way: letters, digits and - . _ ~ = stay.
@@ -72,6 +74,7 @@ static GType plain_client_get_type(void);
 G_DEFINE_TYPE(PlainClient, plain_client, GST_TYPE_RTSP_CLIENT)
 
 static char *path_from_url(GstRTSPClient *client, const GstRTSPUrl *url) {
+    rtsp_client_hold_media_for_setup(client);
     GstRTSPMountPoints *mounts = gst_rtsp_client_get_mount_points(client);
     char *path = path_of(mounts, url);
     if (mounts != NULL) g_object_unref(mounts);

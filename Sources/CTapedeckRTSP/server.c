@@ -21,11 +21,21 @@ enum {
 };
 
 static const char REALM[] = "tapedeck";
+static const char SESSION[] = "tapedeck-session";
 
 // MARK: Clients
 
+// The newest one. The pool keeps it for a minute after the client, and counts it among the most that there may be.
+static void on_session(GstRTSPClient *client, GstRTSPSession *session, gpointer user) {
+    (void)user;
+    g_object_set_data_full(G_OBJECT(client), SESSION, g_object_ref(session), g_object_unref);
+}
+
 static void on_closed(GstRTSPClient *client, gint *clients) {
-    (void)client;
+    GstRTSPSession *session = g_object_get_data(G_OBJECT(client), SESSION);
+    GstRTSPSessionPool *sessions = gst_rtsp_client_get_session_pool(client);
+    if (session != NULL && sessions != NULL) gst_rtsp_session_pool_remove(sessions, session);
+    g_clear_object(&sessions);
     g_atomic_int_add(clients, -1);
 }
 
@@ -70,6 +80,7 @@ static void on_connected(GstRTSPServer *self, GstRTSPClient *client, CTapedeckRT
     bool is_too_many = (unsigned)g_atomic_int_add(server->clients, 1) >= server->maximum_clients;
     g_signal_connect_data(client, "closed", G_CALLBACK(on_closed), g_atomic_rc_box_acquire(server->clients),
                           release_clients, 0);
+    g_signal_connect(client, "new-session", G_CALLBACK(on_session), NULL);
     g_signal_connect(client, "play-request", G_CALLBACK(on_play), NULL);
     bound_waiting(client);
     if (!is_too_many) {

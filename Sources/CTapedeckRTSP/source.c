@@ -140,18 +140,28 @@ static void source_init(Source *source) { source->udp = NULL; }
 
 GstElement *rtsp_source_new(const char *name, RTSPFeed *feed, CTapedeckRTSPTimes *times) {
     GstElement *udp = gst_element_factory_make("udpsrc", NULL);
-    if (udp == NULL) return NULL;
+    GstElement *tee = gst_element_factory_make("tee", NULL);
+    if (udp == NULL || tee == NULL) {
+        gst_clear_object(&udp);
+        gst_clear_object(&tee);
+        return NULL;
+    }
     Source *source = g_object_new(source_get_type(), "name", name, NULL);
     source->feed = rtsp_feed_ref(feed);
     source->times = CTapedeck_rtsp_times_ref(times);
     source->udp = udp;
     g_object_set(udp, "socket", rtsp_feed_socket(feed), "close-socket", FALSE, "caps", rtsp_feed_caps(feed), "timeout",
                  (guint64)PATIENCE, NULL);
-    gst_bin_add(GST_BIN(source), udp);
+    // A stream that no client has set up ends nowhere. An error of this element would end the media for all clients.
+    g_object_set(tee, "allow-not-linked", TRUE, NULL);
+    gst_bin_add_many(GST_BIN(source), udp, tee, NULL);
+    gst_element_link(udp, tee);
     GstPad *pad = gst_element_get_static_pad(udp, "src");
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_packet, source, NULL);
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, on_request, source, NULL);
-    gst_element_add_pad(GST_ELEMENT(source), gst_ghost_pad_new("src", pad));
     gst_object_unref(pad);
+    GstPad *end = gst_element_request_pad_simple(tee, "src_%u");
+    gst_element_add_pad(GST_ELEMENT(source), gst_ghost_pad_new("src", end));
+    gst_object_unref(end);
     return GST_ELEMENT(source);
 }

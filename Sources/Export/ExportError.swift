@@ -23,6 +23,8 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
         case busy
         /// A file could not be read or written.
         case storage
+        /// The export is whole and in its place, and the recording's manifest or certificate could not be written.
+        case notNoted
         /// A file of another kind, of which nothing can be told.
         case notMatroska
         /// What was written does not read back as it should.
@@ -76,7 +78,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
         switch self.code {
         case .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer, .notMatroska, .notInstalled: .request
         case .nothingRecorded, .tooManyTracks, .overLimit: .recording
-        case .busy, .storage: .destination
+        case .busy, .storage, .notNoted: .destination
         case .verificationFailed, .programFailed: .ours
         }
     }
@@ -88,7 +90,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
             .notMatroska, .verificationFailed, .notInstalled, .overLimit:
             false
         case .busy: true
-        case .storage, .programFailed: self.storageError?.isRetriable ?? false
+        case .storage, .notNoted, .programFailed: self.storageError?.isRetriable ?? false
         }
     }
 

@@ -8,7 +8,7 @@ extension Exporter {
     /// Notes an export that was made in another way; hashes it, and reads the recording's files once.
     ///
     /// - Returns: the report, with the verdict and what is missing in the recording.
-    /// - Throws: `ExportError` with code `storage`.
+    /// - Throws: `ExportError` with code `storage`, or `notNoted`.
     public static func note(_ report: ExportReport, of subject: ExportSubject) throws(ExportError) -> ExportReport {
         try Self.note(report, of: subject, contents: nil)
     }
@@ -76,7 +76,8 @@ extension Exporter {
             do throws(StorageError) {
                 try manifest.write(folder, with: certificate)
             } catch {
-                throw ExportError(error)
+                let text = "\(report.output) is whole, but its recording does not tell of it: \(error.message)"
+                throw ExportError(.notNoted, text, cause: error)
             }
         }
         if case .series(let series) = subject, !series.missing.isEmpty {

@@ -120,6 +120,7 @@ public enum Exporter {
             )
             head.addChat(Self.chat(contents, selection, merge, end), to: container, &warnings)
         }
+        if layout == .browser || container == .webm { head.useASCIITitles(lanes.map(\.first.name)) }
         let file = try OutputFile(path: output ?? subject.path(selection, suffix: container.rawValue))
         var events: CallEvents?
         // A program that puts the file into another container finds out about each track from its first frame.
@@ -163,6 +164,17 @@ public enum Exporter {
             }
             self.text = TextTrack(number: self.tracks.count + 1, uid: ChatTrack.uid, name: "Chat")
             self.chat = chat
+        }
+
+        /// Media Source Extensions of Chromium refuse a file with other letters in a title (`WebMTracksParser`).
+        ///
+        /// The tags have the whole names.
+        mutating func useASCIITitles(_ names: [String]) {
+            for (index, name) in names.enumerated() {
+                let shown = name.allSatisfy(\.isASCII) ? name : Sanitiser.readableComponent(name)
+                let parts = [shown, self.tracks[index].codec.kind.rawValue]
+                self.tracks[index].name = parts.compactMap(\.self).joined(separator: " - ")
+            }
         }
     }
 

@@ -304,7 +304,9 @@ struct RecordJob: Sendable {
     private static func notExported(_ folder: RecordingFolder, _ error: any Error) -> CommandFailure {
         let failure = CommandFailure(error)
         guard failure.code != .noMedia else { return failure }
-        return CommandFailure(.incomplete, "recorded into \(folder.path), but not exported: \(failure.message)")
+        let isWhole = (error as? ExportError)?.code == .notNoted
+        let rest = isWhole ? "; \(failure.message)" : ", but not exported: \(failure.message)"
+        return CommandFailure(.incomplete, "recorded into \(folder.path)\(rest)")
     }
 
     private func export(_ folder: RecordingFolder) throws -> ExportReport {

@@ -291,11 +291,11 @@ class Stage:
         endpoint.port = endpoint.wait_for_port()
         return endpoint
 
-    def janus(self, rooms, reclaim_seconds=0):
+    def janus(self, rooms, reclaim_seconds=0, is_lite=False):
         """Debian's Janus with these VideoRooms; has `port` (WebSocket) and `http_port`. `restart` starts another."""
         ports = free_port(), free_port()
         folder = self.folder / f"janus-{ports[0]}"
-        return self.start_janus(janus_configuration.command(folder, *ports, rooms, reclaim_seconds), *ports)
+        return self.start_janus(janus_configuration.command(folder, *ports, rooms, reclaim_seconds, is_lite=is_lite), *ports)
 
     def start_janus(self, command, port, http_port):
         server = self.start("janus", *command)

@@ -8,6 +8,7 @@ import time
 import media
 import opentimelineio
 from peers import room_url
+from player import playing
 from recordings import record_some, recording_folder, wait_for_seconds
 from stage import LIMIT
 
@@ -63,6 +64,19 @@ def assert_a_dead_job_leaves_nothing(stage, folder):
     assert not list(folder.glob(".*")) and media.decoder_messages(folder / "call.mp4") == "", again.story()
 
 
+def assert_a_browser_plays(path):
+    """Chromium's <video> decodes every frame and all of the audio, and seeks to the frame of a time and back."""
+    frames = media.frames(path)
+    with playing(path) as player:
+        decoded = player.play()
+        for place in (len(frames) // 2, 0, -1):
+            wanted, seen = frames[place], player.seek(frames[place].time + 0.005)
+            assert abs(seen.time - wanted.time) < 0.002 and seen.counter == wanted.counter, (wanted, seen)
+    sizes = media.run("ffprobe", "-v", "error", "-select_streams", "a", "-show_entries", "packet=size", "-of", "csv=p=0", path)
+    assert decoded["frames"] == len(frames), (decoded, len(frames))
+    assert decoded["audio_bytes"] == sum(int(size.strip(b",")) for size in sizes.split()), (decoded, sizes)
+
+
 def assert_mp4_needs_ffmpeg(stage, folder, server):
     """One sentence before any work, of whatever makes MP4."""
     before = sorted(folder.rglob("*"))
@@ -97,6 +111,7 @@ def test_a_call_in_h264_becomes_mp4_and_a_project_but_no_webm(stage):
     was, became = media.samples(exported, 1), media.samples(mp4, 1)
     assert abs(len(became) - len(was)) <= 48, f"{len(was)} {len(became)}\n{export.story()}"
     assert b"avc1" in mp4.read_bytes() and b"avc3" not in mp4.read_bytes()
+    assert_a_browser_plays(mp4)
     assert_mp4_needs_ffmpeg(stage, folder, server)
     assert_a_dead_job_leaves_nothing(stage, folder)
 

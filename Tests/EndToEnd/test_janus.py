@@ -93,8 +93,8 @@ def test_fifteen_seconds_of_two_publishers(stage, janus):
     assert peers[0].event("end")["countersRead"] > 1, peers[0].story()
 
 
-def test_http_and_refusals(stage, janus, monkeypatch):
-    server = janus(ROOMS)
+def test_http_refusals_and_ice_lite(stage, janus, monkeypatch):
+    server = janus(ROOMS, is_lite=True)
     publisher(stage, server, ROOM, "Ada").wait_for_event("connected", LIMIT)
     recorder, storage, exported = start_recorder(stage, url(server, transport="http"))
     wait_for_media(recorder, storage)

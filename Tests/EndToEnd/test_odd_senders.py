@@ -7,7 +7,7 @@ import re
 import media
 import pytest
 from daemon import Daemon
-from figures import SLACK, assert_few_lost, assert_plays, assert_whole
+from figures import SLACK, assert_few_lost, assert_plays, assert_two_videos, assert_whole
 from peers import caught_up, room_url
 from recordings import interrupted, journal_of, recorded_layers, recording_folder, start_recorder
 from stage import LIMIT
@@ -49,6 +49,31 @@ def assert_balances(stage):
         parts = source["before"] + source["recorded"] + source["empty"] + source["waiting"] + refused
         assert source["received"] == parts, source
     assert not [finding for finding in certificate(stage)["findings"] if finding["kind"] == "unbalanced"]
+
+
+@pytest.mark.parametrize("kind", ["wraps", "terse", "early", "active", "passive"])
+def test_odd_senders_that_keep_to_the_standards_are_recorded_whole(stage, kind):
+    exported, recorder, sent = recorded_from(stage, kind, "--codec", "vp8")
+    assert_whole(exported, recorder, sent)
+    assert certificate(stage)["verdict"] == "complete", certificate(stage)["findings"]
+    assert_balances(stage)
+
+
+def test_two_sources_of_one_m_line_are_two_tracks(stage):
+    exported, recorder, _ = recorded_from(stage, "two-sources", "--codec", "vp8")
+    assert_two_videos(exported, recorder)
+    assert_balances(stage)
+
+
+def test_sources_that_said_goodbye_go_on_in_their_tracks(stage):
+    exported, recorder, sent = recorded_from(stage, "bye", "--codec", "vp8", until=("framesSent", 120))
+    assert_plays(exported)
+    assert sorted(stream["codec_type"] for stream in media.streams(exported)) == ["audio", "video"], recorder.story()
+    counters = [frame.counter for frame in media.frames(exported) if frame.counter is not None]
+    assert counters == sorted(counters) and counters[-1] > 90, counters
+    video, = [track for track in certificate(stage)["tracks"] if track["media"] == "video"]
+    assert video["packets_lost"] == 0 and video["gaps"]["count"] == 1, video
+    assert_balances(stage)
 
 
 @pytest.mark.parametrize("kind", ["sets-described", "sets-once", "sets-apart"])
@@ -96,8 +121,9 @@ def test_a_source_that_nobody_described_is_named(stage):
 def test_padding_is_no_loss(stage):
     exported, recorder, sent = recorded_from(stage, "padding")
     assert_whole(exported, recorder, sent)
-    source = account(stage, "audio")
-    assert source["empty"] > 5 and not source["refused"]
+    for kind in ("audio", "video"):
+        source = account(stage, kind)
+        assert source["empty"] > 5 and not source["refused"], source
     assert_balances(stage)
 
 
@@ -210,6 +236,19 @@ def test_a_sender_on_another_connection_goes_on_in_its_track(stage, codec):
     assert done.exit_code == 0, done.story()
     assert len(media.streams(apart, "video")) == 2 and len(media.streams(apart, "audio")) == 2, done.story()
     assert sum(len(media.frames(apart, index)) for index in (0, 1)) == len(media.frames(exported))
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_another_source_of_a_connection_continues_its_track(stage, codec):
+    exported, recorder, sent = recorded_from(stage, "new-source", "--codec", codec, until=("framesSent", 105))
+    assert_whole(exported, recorder, sent)
+    files = [track["file"] for track in certificate(stage)["tracks"] if track["media"] == "video"]
+    assert len(files) == 2, certificate(stage)["tracks"]
+    video, = media.streams(exported, "video")
+    assert video["tags"]["SOURCE_FILE"] == ", ".join(files), video
+    # Its clock is another one, and its sender reports say which.
+    times = [packet.time for packet in media.packets(exported, video["index"])]
+    assert max(after - before for before, after in zip(times, times[1:])) < 0.2, times
 
 
 def test_an_m_line_that_is_refused_is_named(stage):

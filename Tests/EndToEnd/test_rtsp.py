@@ -178,10 +178,11 @@ def test_who_comes_right_after_another_gets_a_keyframe_too(stage):
 
 
 def test_who_comes_while_the_last_one_leaves_is_let_in(stage):
-    """One right after another, with a session, which goes with its client, and without; and at once."""
+    """One right after another, with a session, which goes with its client, and without; and many at once."""
     server = stage.serve()
     start_camera(stage, server)
-    service = Service(stage, server, {"video": True})
+    # Fewer than the sessions that come, and more than there are at once.
+    service = Service(stage, server, {"video": True}, maximum_clients=36)
     participant, = service.participants()
     service.wait_for_path("standup", participant)
     url = service.url("standup", participant)
@@ -201,7 +202,26 @@ def test_who_comes_while_the_last_one_leaves_is_let_in(stage):
 
     assert [look(plays) for plays in [False] * 8 + [True] * 8] == [200] * 16
     with concurrent.futures.ThreadPoolExecutor(8) as crowd:
-        assert list(crowd.map(look, [False] * 8)) == [200] * 8
+        for plays in (False, True, True):
+            assert list(crowd.map(look, [plays] * 16)) == [200] * 16
+
+
+def test_who_reads_one_stream_alone_costs_the_others_nothing(stage):
+    server = stage.serve()
+    start_camera(stage, server)
+    service = Service(stage, server, {"video": True})
+    participant, = service.participants()
+    service.wait_for_path("standup", participant)
+    url = service.url("standup", participant)
+    with contextlib.closing(rtp.RTSPClient(url)) as one, contextlib.closing(rtp.RTSPClient(url)) as both:
+        video = one.controls(one.description())[0]
+        one.ask("SETUP", video, {"Transport": "RTP/AVP/TCP;unicast;interleaved=0-1"})
+        one.ask("PLAY", url)
+        one.wait_for_keyframe(0)
+        both.set_up()
+        both.ask("PLAY", url)
+        assert {both.packet()[0] for _ in range(1000)} >= {0, 2}
+        assert {one.packet()[0] for _ in range(100)} <= {0, 1}
 
 
 def test_only_so_many_clients_are_let_in(stage):

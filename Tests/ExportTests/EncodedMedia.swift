@@ -31,14 +31,7 @@ struct EncodedMedia: Sendable {
 
         let picture = "testsrc2=s=320x240:r=30"
         self.vp8 = try Self.vp8(picture, seconds: Self.seconds)
-        self.vp9 = Self.ivf(
-            try encode(
-                picture,
-                seconds: Self.seconds,
-                ["-c:v", "libvpx-vp9"] + Self.fast + ["-lag-in-frames", "0"],
-                "ivf"
-            )
-        )
+        self.vp9 = try Self.vp9(picture, seconds: Self.seconds)
         let x264 = [
             "-c:v", "libx264", "-profile:v", "baseline", "-tune", "zerolatency", "-preset", "ultrafast", "-g", "30",
             "-x264-params", "aud=1",
@@ -46,16 +39,7 @@ struct EncodedMedia: Sendable {
         self.h264 =
             Self.accessUnits(try encode(picture, seconds: Self.seconds / 2, x264, "h264"))
             + Self.accessUnits(try encode("testsrc2=s=640x360:r=30", seconds: Self.seconds / 2, x264, "h264"))
-        let main = [
-            "-c:v", "libx264", "-profile:v", "main", "-preset", "ultrafast", "-g", "30",
-            "-x264-params", "aud=1:bframes=2:b-adapt=0:scenecut=0",
-        ]
-        self.reordered = Self.accessUnits(try encode(picture, seconds: Self.seconds, main, "h264"))
-        // The same once more, in a file that has times.
-        self.reorderedPlaces = try Self.encode(picture, Self.seconds, main, "mkv") { path in
-            try Probe(path).times(0).map { Int(($0 * 30).rounded()) }
-        }
-        try #require(self.reordered.count == self.reorderedPlaces.count)
+        (self.reordered, self.reorderedPlaces) = try Self.h264(picture, seconds: Self.seconds, "bframes=2:b-adapt=0")
         try #require(zip(self.reorderedPlaces, self.reorderedPlaces.dropFirst()).contains { $0 > $1 })
         self.opus = try Self.opus("sine=440:r=48000", seconds: Self.seconds)
         try #require(self.vp8.count == 120 && self.vp9.count == 120 && self.h264.count == 120 && self.opus.count >= 200)
@@ -66,6 +50,31 @@ struct EncodedMedia: Sendable {
         try Self.encode(input, seconds, ["-c:v", "libvpx"] + Self.fast + ["-auto-alt-ref", "0"], "ivf") {
             Self.ivf([UInt8](try Data(contentsOf: URL(filePath: $0))))
         }
+    }
+
+    /// The same of VP9; another format of pixels is another profile.
+    static func vp9(_ input: String, seconds: Int, pixels: String = "yuv420p") throws -> [[UInt8]] {
+        let arguments = ["-c:v", "libvpx-vp9"] + Self.fast + ["-lag-in-frames", "0", "-pix_fmt", pixels]
+        return try Self.encode(input, seconds, arguments, "ivf") {
+            Self.ivf([UInt8](try Data(contentsOf: URL(filePath: $0))))
+        }
+    }
+
+    /// Access units of H.264's main profile, and when each is shown, in frames from the first.
+    static func h264(_ input: String, seconds: Int, _ parameters: String) throws -> (units: [[UInt8]], places: [Int]) {
+        let arguments = [
+            "-c:v", "libx264", "-profile:v", "main", "-preset", "ultrafast", "-g", "30",
+            "-x264-params", "aud=1:scenecut=0:\(parameters)",
+        ]
+        let units = try Self.encode(input, seconds, arguments, "h264") {
+            Self.accessUnits([UInt8](try Data(contentsOf: URL(filePath: $0))))
+        }
+        // The same once more, in a file that has times.
+        let places = try Self.encode(input, seconds, arguments, "mkv") { path in
+            try Probe(path).times(0).map { Int(($0 * 30).rounded()) }
+        }
+        try #require(units.count == places.count)
+        return (units, places)
     }
 
     /// Packets of a source of ffmpeg, 20 ms each, stereo.

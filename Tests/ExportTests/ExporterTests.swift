@@ -276,6 +276,22 @@ import Timeline
         }
     }
 
+    @Test func anExportThatTheRecordingCannotTellOfIsWhole() throws {
+        let recording = try SimulatedRecording(try Self.call())
+        let output = recording.storagePath + "/elsewhere.mkv"
+        // In the place of the certificate stands what no file replaces.
+        try FileManager.default.createDirectory(
+            atPath: recording.folder.certificatePath + "/x",
+            withIntermediateDirectories: true
+        )
+        #expect { try Exporter.run(folder: recording.folder, output: output) } throws: {
+            guard let error = $0 as? ExportError, error.code == .notNoted else { return false }
+            return error.message.hasPrefix("\(output) is whole") && error.blame == .destination
+        }
+        #expect(try Command.complaints(about: output).isEmpty)
+        #expect(try Probe(output).streams.count == 5)
+    }
+
     @Test func refusesAnEmptyRecording() throws {
         let recording = try SimulatedRecording([])
         #expect { try Exporter.run(folder: recording.folder) } throws: {

@@ -127,6 +127,16 @@ import Timeline
         #expect(try self.tracks([Self.video(media.h264, .h264, at: 0), main]) == [[1], [2]])
     }
 
+    /// The head of a track says once which profile, depth and subsampling its frames have.
+    @Test func anotherProfileOfVP9BeginsAnotherTrack() throws {
+        let pixels = ["yuv420p", "yuv444p", "yuv422p", "yuv420p10le", "yuv444p", "yuv420p"]
+        let plans = try pixels.enumerated().map { index, pixels in
+            let units = try EncodedMedia.vp9("testsrc2=s=160x120:r=30", seconds: 1, pixels: pixels)
+            return Self.video(units, .vp9, at: 2 * Double(index))
+        }
+        #expect(try self.tracks(plans) == [[1, 6], [2, 5], [3], [4]])
+    }
+
     @Test func participantsStayApart() throws {
         let vp8 = try EncodedMedia.shared.get().vp8
         #expect(try self.tracks([Self.video(vp8, at: 0), Self.video(vp8, at: 5, of: "bob")]) == [[1], [2]])

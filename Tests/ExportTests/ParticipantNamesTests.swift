@@ -53,6 +53,23 @@ import Timeline
         #expect(text.contains("Ann (2): hi"), "\(text)")
     }
 
+    /// Chromium's Media Source Extensions take no file whose track entries have other letters than ASCII.
+    @Test(arguments: [TrackLayout.tracks, .browser])
+    func titlesOfWebMAreASCII(layout: TrackLayout) throws {
+        let recording = try Self.call()
+        let report = try Exporter.run(
+            .recording(recording.folder),
+            layout: layout,
+            selection: ExportSelection(participant: layout == .browser ? "z" : nil),
+            options: ExportOptions(container: .webm)
+        )
+        let tags = try Probe(report.output).streams.map { $0.tags ?? [:] }
+        let all = ["Ann - video", "Ann - audio", "Ann (2) - audio", "Zoe - audio", "zz - audio"]
+        #expect(tags.map { $0["title"] } == (layout == .tracks ? all : ["Zoe - audio"]))
+        let names = tags.compactMap { $0["PARTICIPANT"] }
+        #expect(names == (layout == .tracks ? ["Ann", "Ann", "Ann (2)", "Zoë", "zz"] : []))
+    }
+
     @Test func tilesHaveThem() throws {
         let recording = try Self.call()
         let input = try RenderInput(folder: recording.folder)

@@ -113,6 +113,36 @@ import Testing
         self.expect(beeps, Self.times, within: 0.01, "beeps")
     }
 
+    /// Frames that are sent behind later ones are shown in their turn.
+    @Test(arguments: ["bframes=2:b-adapt=0", "bframes=3:b-pyramid=normal:b-adapt=0"])
+    func eachFrameOfH264IsShownOnce(parameters: String) throws {
+        // Each frame's number in eight bars: white is 1, and the first is the lowest bit.
+        let bars = "nullsrc=s=320x192:r=30,geq=lum='16+210*mod(floor(N/pow(2,floor(X/40))),2)':cb=128:cr=128"
+        let (units, places) = try EncodedMedia.h264(bars, seconds: 2, parameters)
+        var plan = SimulatedRecording.TrackPlan.video("alice", .h264, units)
+        plan.places = places
+        plan.delayNanoseconds = 140_000_000
+        let recording = try SimulatedRecording([plan])
+        let settings = try RenderSettings(
+            layout: .grid,
+            size: PictureSize(width: 320, height: 192),
+            framesPerSecond: 30
+        )
+        let report = try recording.render(settings)
+        #expect(report.warnings.isEmpty, "\(report.warnings)")
+        // The name is in the lower part.
+        let filter = "crop=iw:ih/2:0:0,scale=8:1:flags=area,format=gray"
+        let raw = try Command.run(
+            "ffmpeg",
+            ["-nostdin", "-v", "error", "-i", report.output, "-vf", filter, "-f", "rawvideo", "-"]
+        )
+        let brightness = [UInt8](raw.standardOutput)
+        let numbers = stride(from: 0, to: brightness.count, by: 8).map { first in
+            (0..<8).reduce(0) { $0 + (brightness[first + $1] > 120 ? 1 << $1 : 0) }
+        }
+        #expect(numbers == Array(0..<60))
+    }
+
     @Test func eachTileShowsItsParticipant() throws {
         let colours = ["red", "lime", "blue"]
         let recording = try SimulatedRecording(

@@ -11,8 +11,11 @@ PLUGINS = ("audiobridge", "duktape", "echotest", "lua", "nosip", "recordplay", "
 TRANSPORTS = ("mqtt", "nanomsg", "pfunix", "rabbitmq")
 
 
-def command(folder, web_socket_port, http_port, rooms, reclaim_seconds=0, tls=None):
-    """Writes the files; returns the command. `rooms`: {id: {setting: value}}; `tls`: certificate and key, for both."""
+def command(folder, web_socket_port, http_port, rooms, reclaim_seconds=0, tls=None, is_lite=False):
+    """Writes the files; returns the command. `rooms`: {id: {setting: value}}; `tls`: certificate and key, for both.
+
+    `is_lite`: whether it answers checks of ICE only (RFC 8445 section 2.5).
+    """
     pem = f'certificates: {{ cert_pem = "{tls[0]}"\n cert_key = "{tls[1]}" }}\n' if tls else ""
     secure, plain = ("true", "false") if tls else ("false", "true")
     library = next(pathlib.Path("/usr/lib").glob("*/janus"))
@@ -32,6 +35,7 @@ general: {{
     session_timeout = 60
     reclaim_session_timeout = {reclaim_seconds}
 }}
+nat: {{ ice_lite = {text(is_lite)} }}
 plugins: {{ disable = "{plugins}" }}
 transports: {{ disable = "{transports}" }}
 ''')

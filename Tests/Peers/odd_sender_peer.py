@@ -10,13 +10,22 @@
   encrypted          VP8 with encrypted payloads behind a clear header, as insertable streams make it
   other-type         audio with a packet of a payload type that nobody described behind each tenth packet
   stranger           a source of a payload type that nobody described, beside audio and video
-  padding            audio with a packet of padding alone behind each tenth packet
+  padding            audio and video with a packet of padding alone behind each tenth packet, video's with its frame's time
   fir-only           video that can be asked for keyframes by FIR, and for no missing packets; some never come
   layers             video in three layers at once (RFC 8853), whatever the answer asks for
   lesser-layer       the same, but only the smallest layer is sent
   huge               VP8 whose keyframes claim 16383 x 16383 pixels
   strange-codec      video in a codec that nobody takes (with --codec vp8)
   new-connection     another connection under the same id when some frames are sent, in the place of the first
+  wraps              RTP times and sequence numbers that begin anew at 0 some seconds after the start
+  terse              a description with LF alone, and with ICE, fingerprint (SHA-512) and setup for all m-lines at once
+  early              candidates of every kind before the offer, and the offer twice
+  two-sources        one m-line of video with two sources (Plan B), which send the same
+  active, passive    an offer with that setup role (RFC 4145) in place of actpass
+  bye                RTCP BYE for audio and video, then nothing for a second of frames, then the same sources again
+  old-certificate    a certificate with an RSA key of 1024 bits
+  long-packets       audio in packets of 120 ms (RFC 7587 section 4.2)
+  new-source         video from another source, with another clock, when some frames are sent; nobody describes it
   sideways           video whose header extension asks players for a quarter turn clockwise (3GPP TS 26.114, 7.4.5)
 
 Prints `odd` with how many packets it sent that cannot be recorded, each second.
@@ -26,25 +35,40 @@ Runs in .venv/peers, as aiortc_peer.py.
 
 import asyncio
 import base64
+import datetime
 import random
 import re
 import struct
 
-from aiortc.codecs import h264
+import aiortc.rtcrtpsender
+from aiortc import RTCCertificate
+from aiortc.codecs import get_encoder, h264
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtp import RtcpPacket, RtcpPsfbPacket, RtcpRtpfbPacket
-from av import VideoFrame
+from av import AudioResampler, CodecContext, VideoFrame
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
+from OpenSSL import SSL
 
 import aiortc_peer
 
 KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "other-type", "stranger", "padding",
-         "huge", "strange-codec", "new-connection", "sideways", "layers", "lesser-layer", "fir-only")
+         "huge", "strange-codec", "new-connection", "new-source",
+         "sideways", "layers", "lesser-layer", "fir-only", "wraps", "terse",
+         "early", "two-sources", "active", "passive", "bye", "old-certificate", "long-packets")
 # Names of layers, smallest first, and the header extension in which packets name theirs.
 LAYERS, LAYER_EXTENSION = ("q", "h", "f"), 10
 UNKNOWN_TYPE = 77 + 32
+AUDIO_RATE = 48000
 # The header extension's number: also that in offers of Tapedeck, which an answer must repeat.
 ORIENTATION = 5
 SEQUENCE_SETS, PICTURE_SETS, INFORMATION = 7, 8, 6
+SENDER_REPORT, RECEIVER_REPORT, BYE = 200, 201, 203
+# Seconds until times wrap, and packets until sequence numbers do; of the latter a keyframe has some.
+WRAPS_AFTER, WRAPS_AFTER_PACKETS = 2, 50
+# Frames until a sender says BYE, and those that it leaves out then.
+FRAMES_BEFORE_BYE, FRAMES_LEFT_OUT = 45, 15
 
 
 def header_size(packet):
@@ -65,6 +89,85 @@ def describing_layers(sdp):
     lines.append(f"a=extmap:{LAYER_EXTENSION} urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id")
     added = "".join(f"{line}\r\n" for line in lines)
     return re.sub(r"m=video [^\r\n]*\r\n(?:c=[^\r\n]*\r\n)?", lambda match: match[0] + added, sdp)
+
+
+def second_source(source):
+    return source + 1111 & 0xFFFFFFFF
+
+
+def in_plan_b(sdp, source):
+    head, *media = re.split(r"(?=^m=)", sdp, flags=re.M)
+    for index, section in enumerate(media):
+        lines = [line for line in section.splitlines(True) if not line.startswith(("a=ssrc", "a=msid"))]
+        if section.startswith("m=video"):
+            lines += [f"a=ssrc:{number} cname:odd\r\na=ssrc:{number} msid:{name} {name}\r\n"
+                      for number, name in ((source, "camera"), (second_source(source), "screen"))]
+        media[index] = "".join(lines)
+    return head + "".join(media)
+
+
+def in_few_words(sdp):
+    lines = sdp.replace("\r\n", "\n").strip().split("\n")
+    first = next(index for index, line in enumerate(lines) if line.startswith("m="))
+    once = ("a=ice-ufrag:", "a=ice-pwd:", "a=fingerprint:sha-512", "a=setup:", "a=send")
+    shared = [next(line for line in lines if line.startswith(name)) for name in once]
+    left_out = once[:2] + once[3:] + ("a=fingerprint", "a=rtcp:", "a=end-of", "a=ssrc", "a=msid")
+    media = [line for line in lines[first:] if not line.startswith(left_out)]
+    return "\n".join(lines[:first] + shared + media).replace("UDP/TLS/RTP/SAVPF", "RTP/SAVPF")
+
+
+def early_candidates(sdp):
+    """As browsers and apps send them before an offer: the end, nested, by name, by TCP, with labels as text, and the end."""
+    fragment = re.search(r"a=ice-ufrag:(\S+)", sdp)[1]
+    named = f"candidate:1 1 udp 2122260223 6d8c0de2-64f3-4b1e-8b0f-e3d1c7a9a111.local 50000 typ host ufrag {fragment}"
+    lines = [line[2:] for line in sdp.splitlines() if line.startswith("a=candidate")]
+    values = [(None, 0), ({"candidate": named, "sdpMid": "0", "sdpMLineIndex": 0, "usernameFragment": fragment}, 0),
+              ("candidate:2 1 tcp 1518280447 127.0.0.1 9 typ host tcptype active generation 0", 0),
+              *((f"{line} generation 0 ufrag {fragment} network-id 1", "0") for line in lines), ("", 0)]
+    return [{"type": "candidate", "candidate": value, "id": "0", "label": label} for value, label in values]
+
+
+def use_old_certificate():
+    """As FreeSWITCH and Kurento had once; OpenSSL has to be told that it may use it."""
+    key = rsa.generate_private_key(65537, 1024)
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "peer")])
+    now, day = datetime.datetime.now(datetime.timezone.utc), datetime.timedelta(1)
+    builder = x509.CertificateBuilder(name, name, key.public_key(), 77, now - day, now + day)
+    certificate = RTCCertificate(key, builder.sign(key, hashes.SHA256()))
+
+    def create(made, profiles):
+        context = SSL.Context(SSL.DTLS_METHOD)
+        context.set_cipher_list(b"DEFAULT:@SECLEVEL=0")
+        context.set_verify(SSL.VERIFY_PEER | SSL.VERIFY_FAIL_IF_NO_PEER_CERT, lambda *_: True)
+        context.use_certificate(made._cert)
+        context.use_privatekey(made._key)
+        context.set_tlsext_use_srtp(b":".join(profile.openssl_profile for profile in profiles))
+        return context
+
+    RTCCertificate._create_ssl_context = create
+    RTCCertificate.generateCertificate = classmethod(lambda kind: certificate)
+
+
+class LongPackets:
+    """An encoder of Opus that waits for six frames of 20 ms."""
+
+    SAMPLES = 5760
+
+    def __init__(self):
+        self.context = CodecContext.create("libopus", "w")
+        self.context.sample_rate, self.context.layout, self.context.format = AUDIO_RATE, "stereo", "s16"
+        self.context.options = {"frame_duration": "120"}
+        self.resampler = AudioResampler("s16", "stereo", AUDIO_RATE, self.SAMPLES)
+        self.count = 0
+
+    def encode(self, frame, force_keyframe=False):
+        packets = []
+        for long in self.resampler.resample(frame):
+            long.time_base = aiortc_peer.fractions.Fraction(1, AUDIO_RATE)
+            packets += [bytes(packet) for packet in self.context.encode(long)]
+        time = self.count * self.SAMPLES
+        self.count += len(packets)
+        return packets, time
 
 
 def renumbered(packet, sequence):
@@ -112,11 +215,17 @@ class Packets:
         self.peer, self.kind, self.odd = peer, kind, 0
         self.added, self.count = {}, {}
         self.sequence, self.source = random.getrandbits(15), random.getrandbits(32)
+        # Of "wraps": what is added to the times of each source. Of "bye": frames so far, and what was left out of each source.
+        self.moved, self.frames, self.left_out = {}, 0, {}
+        # Of "new-source": the sources that began anew.
+        self.renewed = set()
         send = RTCDtlsTransport._send_rtp
 
         async def changed(transport, data):
             is_control = 64 <= data[1] & 0x7F <= 95
-            for packet in [data] if is_control else self.made_of(data):
+            if data[1] == SENDER_REPORT:
+                data = self.on_its_clock(data, 4, 16)
+            for packet in [self.reported(data)] if is_control else self.made_of(data):
                 await send(transport, packet)
 
         RTCDtlsTransport._send_rtp = changed
@@ -143,12 +252,22 @@ class Packets:
             return [self.turned(packet)]
         if kind == "video" and self.kind == "layers":
             return [of_layer(packet, name, 7919 * offset) for offset, name in zip((2, 1, 0), LAYERS)]
+        if self.kind == "new-source":
+            return [self.on_its_clock(packet, 8, 4)]
         if kind == "video" and self.kind == "lesser-layer":
             return [of_layer(packet, LAYERS[0])]
         if kind == "video" and self.kind == "fir-only":
             self.count[source] = self.count.get(source, 0) + 1
             return [packet] if self.count[source] % 30 else []
-        if kind != "audio" or self.kind not in ("other-type", "padding", "stranger"):
+        if self.kind == "two-sources" and kind == "video":
+            return [packet, packet[:8] + struct.pack("!I", second_source(source)) + packet[12:]]
+        if self.kind == "wraps" and kind in ("audio", "video"):
+            return [self.wrapping(packet, kind, source)]
+        if self.kind == "bye" and kind in ("audio", "video"):
+            return self.interrupted(packet, kind, source)
+        if self.kind not in ("other-type", "padding", "stranger") or kind not in ("audio", "video"):
+            return [packet]
+        if kind == "video" and self.kind != "padding":
             return [packet]
         self.count[source] = self.count.get(source, 0) + 1
         if self.kind == "stranger":
@@ -160,6 +279,62 @@ class Packets:
             self.added[source] = added + 1
             packets.append(self.between(packets[0], sequence + added + 1))
         return packets
+
+    def wrapping(self, packet, kind, source):
+        sequence, = struct.unpack("!H", packet[2:4])
+        time, = struct.unpack("!I", packet[4:8])
+        if source not in self.moved:
+            rate = aiortc_peer.VIDEO_RATE if kind == "video" else AUDIO_RATE
+            self.moved[source] = -WRAPS_AFTER * rate - time, -WRAPS_AFTER_PACKETS - sequence
+        times, sequences = self.moved[source]
+        packet = packet[:4] + struct.pack("!I", time + times & 0xFFFFFFFF) + packet[8:]
+        return renumbered(packet, sequence + sequences)
+
+    def reported(self, data):
+        """RTCP of ours, with the times of sources that wrap."""
+        packets = b""
+        while len(data) >= 4:
+            size = 4 + 4 * struct.unpack("!H", data[2:4])[0]
+            packet, data = data[:size], data[size:]
+            if packet[1] == SENDER_REPORT and (found := self.moved.get(struct.unpack("!I", packet[4:8])[0])):
+                time, = struct.unpack("!I", packet[16:20])
+                packet = packet[:16] + struct.pack("!I", time + found[0] & 0xFFFFFFFF) + packet[20:]
+            packets += packet
+        return packets
+
+    def interrupted(self, packet, kind, source):
+        packets, before = [], self.frames
+        if kind == "video" and packet[1] & 0x80:
+            self.frames += 1
+            if self.frames == FRAMES_BEFORE_BYE + FRAMES_LEFT_OUT:
+                senders = [sender for connection in self.peer.connections.values() for sender in connection.pc.getSenders()]
+                for sender in senders:
+                    if sender.kind == "video":
+                        sender._send_keyframe()
+        if FRAMES_BEFORE_BYE <= before < FRAMES_BEFORE_BYE + FRAMES_LEFT_OUT:
+            if source not in self.left_out:
+                source_bytes = struct.pack("!I", source)
+                # An empty receiver report before it: what a compound packet begins with (RFC 3550 section 6.1).
+                packets.append(bytes([0x80, RECEIVER_REPORT, 0, 1]) + source_bytes
+                               + bytes([0x81, BYE, 0, 1]) + source_bytes)
+            self.left_out[source] = self.left_out.get(source, 0) + 1
+            return packets
+        sequence, = struct.unpack("!H", packet[2:4])
+        return [renumbered(packet, sequence - self.left_out.get(source, 0))]
+
+    def move(self, sender):
+        """Has a sender go on as another source, which begins with a keyframe."""
+        sender._ssrc, sender._rtx_ssrc = random.getrandbits(32), random.getrandbits(32)
+        self.renewed |= {sender._ssrc, sender._rtx_ssrc}
+        sender.transport._rtp_router.register_sender(sender, sender._ssrc)
+        sender._send_keyframe()
+
+    def on_its_clock(self, packet, source, time):
+        """Of a source that moved, with a time far from that of the one before; where both are in a packet or report."""
+        if struct.unpack("!I", packet[source:source + 4])[0] not in self.renewed:
+            return packet
+        later, = struct.unpack("!I", packet[time:time + 4])
+        return packet[:time] + struct.pack("!I", later + (1 << 31) & 0xFFFFFFFF) + packet[time + 4:]
 
     def turned(self, packet):
         size = header_size(packet)
@@ -276,6 +451,11 @@ class OddPeer(aiortc_peer.Peer):
         self.sets = Sets(options.odd, options.width, options.height) if options.odd.startswith("sets") else None
         self.packets = Packets(self, options.odd)
         self.feedback = Feedback() if options.odd == "fir-only" else None
+        if options.odd == "old-certificate":
+            use_old_certificate()
+        if options.odd == "long-packets":
+            aiortc.rtcrtpsender.get_encoder = lambda codec: (
+                LongPackets() if codec.mimeType.lower() == "audio/opus" else get_encoder(codec))
 
     async def run(self):
         async def tell():
@@ -286,20 +466,32 @@ class OddPeer(aiortc_peer.Peer):
         tasks = [asyncio.create_task(tell())]
         if self.options.odd == "new-connection":
             tasks.append(asyncio.create_task(self.connect_anew()))
+        if self.options.odd == "new-source":
+            tasks.append(asyncio.create_task(self.change_source()))
         try:
             return await super().run()
         finally:
             for task in tasks:
                 task.cancel()
 
-    async def connect_anew(self):
-        """As an app does whose network changed."""
+    async def after_some_frames(self):
         while not (found := [member for member, connection in self.connections.items()
                              if connection.figures["framesSent"] >= aiortc_peer.SOME_FRAMES]):
             await asyncio.sleep(0.05)
+        return found[0]
+
+    async def change_source(self):
+        """As an app does that begins to capture anew, or a server between two of a participant's sources."""
+        for sender in self.connections[await self.after_some_frames()].pc.getSenders():
+            if sender.kind == "video":
+                self.packets.move(sender)
+
+    async def connect_anew(self):
+        """As an app does whose network changed."""
+        member = await self.after_some_frames()
         async with self.lock:
-            connection = await self.replace_connection(found[0])
-            await self.send(found[0], await connection.offer())
+            connection = await self.replace_connection(member)
+            await self.send(member, await connection.offer())
         while connection.figures["framesSent"] < aiortc_peer.SOME_FRAMES:
             await asyncio.sleep(0.05)
         aiortc_peer.report(event="connected-anew")
@@ -316,11 +508,31 @@ class OddPeer(aiortc_peer.Peer):
             message = {**message, "sdp": describing_layers(message["sdp"])}
         if self.feedback and message.get("type") == "offer":
             message = {**message, "sdp": self.feedback.described(message["sdp"])}
+        if message.get("type") == "offer":
+            message = await self.offered(member, message)
         await super().send(member, message)
 
+    async def offered(self, member, message):
+        odd, sdp = self.options.odd, message["sdp"]
+        if odd == "terse":
+            return {**message, "sdp": in_few_words(sdp)}
+        if odd in ("active", "passive"):
+            return {**message, "sdp": sdp.replace("a=setup:actpass", f"a=setup:{odd}")}
+        if odd == "two-sources":
+            sender, = [each for each in self.connections[member].pc.getSenders() if each.kind == "video"]
+            return {**message, "sdp": in_plan_b(sdp, sender._ssrc)}
+        if odd == "early":
+            for candidate in early_candidates(sdp):
+                await super().send(member, candidate)
+            # Candidates have no description.
+            self.own_descriptions.discard(None)
+            message = {**message, "sdp": re.sub(r"a=(candidate|end-of-candidates).*\r\n", "", sdp)}
+            await super().send(member, message)
+        return message
+
     async def on_message(self, room, *rest):
-        # aiortc takes no answer that refuses a codec which it does not have.
-        rest = [{**value, "sdp": value["sdp"].replace("AV9/90000", "VP8/90000")}
+        # aiortc takes no answer that refuses a codec which it does not have, nor one with the protocol of a terse offer.
+        rest = [{**value, "sdp": value["sdp"].replace("AV9/90000", "VP8/90000").replace(" RTP/SAVPF", " UDP/TLS/RTP/SAVPF")}
                 if isinstance(value, dict) and isinstance(value.get("sdp"), str) else value for value in rest]
         await super().on_message(room, *rest)
 

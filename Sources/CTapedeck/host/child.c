@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "CTapedeckHost.h"
+#include "lower_limit.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,14 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-static void limit(int resource, uint64_t value) {
-    struct rlimit limits;
-    if (getrlimit(resource, &limits) != 0) return;
-    if (limits.rlim_max > value) limits.rlim_max = value;
-    if (limits.rlim_cur > limits.rlim_max) limits.rlim_cur = limits.rlim_max;
-    setrlimit(resource, &limits);
-}
 
 // Between fork and execve there is nothing but system calls: other threads may hold any lock of the C library.
 pid_t CTapedeck_start_child(const char *path, char *const arguments[], char *const environment[], int standard_error,
@@ -32,8 +25,8 @@ pid_t CTapedeck_start_child(const char *path, char *const arguments[], char *con
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    limit(RLIMIT_CORE, 0);
-    if (memory > 0) limit(RLIMIT_AS, memory);
+    CTapedeck_lower_limit(RLIMIT_CORE, 0, 0);
+    if (memory > 0) CTapedeck_lower_limit(RLIMIT_AS, memory, memory);
     int null = open("/dev/null", O_RDWR);
     if (null < 0 || dup2(standard_error, 2) < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0) _exit(127);
     if (null > 2) close(null);

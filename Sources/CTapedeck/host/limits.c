@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "CTapedeckLimits.h"
+#include "lower_limit.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -20,10 +21,17 @@ bool CTapedeck_be_ended_first(void) {
     return is_taken;
 }
 
+bool CTapedeck_lower_limit(int resource, uint64_t soft, uint64_t hard) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0) return false;
+    if (limit.rlim_cur > soft) limit.rlim_cur = soft;
+    if (limit.rlim_max > hard) limit.rlim_max = hard;
+    return setrlimit(resource, &limit) == 0;
+}
+
 bool CTapedeck_limit_memory(uint64_t bytes) {
     mallopt(M_ARENA_MAX, 2);
-    struct rlimit limit = {bytes, bytes};
-    return setrlimit(RLIMIT_AS, &limit) == 0;
+    return CTapedeck_lower_limit(RLIMIT_AS, bytes, bytes);
 }
 
 enum { SECONDS_FOR_A_WORD = 10 };
@@ -32,8 +40,7 @@ bool CTapedeck_limit_processor_time(uint64_t seconds) {
     struct rusage used;
     if (getrusage(RUSAGE_SELF, &used) != 0) return false;
     uint64_t end = (uint64_t)used.ru_utime.tv_sec + (uint64_t)used.ru_stime.tv_sec + 1 + seconds;
-    struct rlimit limit = {end, end + SECONDS_FOR_A_WORD};
-    return setrlimit(RLIMIT_CPU, &limit) == 0;
+    return CTapedeck_lower_limit(RLIMIT_CPU, end, end + SECONDS_FOR_A_WORD);
 }
 
 bool CTapedeck_has_address_space(size_t bytes) {

@@ -192,6 +192,8 @@ bool CTapedeck_canvas_draw(CTapedeckCanvas *canvas, unsigned slot, GstSample *sa
     // Rates differ from picture to picture and mean nothing to scaling.
     GST_VIDEO_INFO_FPS_N(&info) = 0;
     GST_VIDEO_INFO_FPS_D(&info) = 1;
+    // A converter refuses frames of two fields, which are lines of one frame all the same.
+    GST_VIDEO_INFO_INTERLACE_MODE(&info) = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
     bool is_drawn;
     if (quarter_turns != 0) {
         is_drawn = draw_turned(canvas, slot, &info, &frame, quarter_turns, x, y, width, height);

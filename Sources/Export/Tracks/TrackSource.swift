@@ -30,6 +30,8 @@ struct TrackSource {
     let date: Int64?
     /// The session time of its first unit; `nil` if it has none.
     private(set) var firstNanoseconds: Int64?
+    /// How the samples of its first unit are coded, if that is a keyframe of VP9.
+    private var vp9Format: VP9Format?
     /// `nil` while it rests.
     private var reader: Reader<File>?
     private let placement: Placement
@@ -76,6 +78,7 @@ struct TrackSource {
         if case .clock(let opened, _, _) = placement { self.number = opened.track } else { self.number = nil }
         try self.advance()
         self.firstNanoseconds = self.next?.sessionNanoseconds
+        self.vp9Format = self.next?.block.payload.withUnsafeBytes { Bitstream.inspect(track.codec, $0)?.vp9Format }
     }
 
     private static func open(
@@ -129,10 +132,12 @@ struct TrackSource {
     /// Whether one track of a file can hold both, whatever streams they are of.
     ///
     /// Of H.264, the parameter sets may differ: `FrameSets` puts them in front of the keyframes that need them. But what
-    /// the head of a track says of all its frames must be true of both.
+    /// the head of a track says of all its frames must be true of both, as of VP9 where the file says it.
     func fits(_ other: TrackSource) -> Bool {
         guard self.canGoOn(in: other) else { return false }
-        guard self.track.codec == .h264 else { return self.track.codecPrivate == other.track.codecPrivate }
+        guard self.track.codec == .h264 else {
+            return self.track.codecPrivate == other.track.codecPrivate && self.vp9Format == other.vp9Format
+        }
         guard let format = H264Format(self.track.codecPrivate) else { return false }
         return format == H264Format(other.track.codecPrivate)
     }

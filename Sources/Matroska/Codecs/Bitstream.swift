@@ -18,6 +18,8 @@ public struct UnitInspection: Sendable, Hashable {
     public var hasFrame = true
     /// Whether the first slice of an H.264 frame is missing (`first_mb_in_slice`, H.264 section 7.4.3).
     public var isHeadless = false
+    /// How the samples of a VP9 keyframe are coded.
+    public var vp9Format: VP9Format?
     /// The picture parameter set that an H.264 keyframe uses, 0 to 255.
     public var pictureSetID: Int?
 

@@ -1,5 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/// How the samples of VP9 frames are coded, which the head of a file says once for all of a track.
+public struct VP9Format: Sendable, Hashable {
+    /// 0 to 3.
+    public var profile: UInt8
+    /// Bits a sample: 8, 10 or 12.
+    public var bitDepth: UInt8
+    /// Whether two columns, and two rows, share their colour.
+    public var subsampling: [Bool]
+
+    /// Reads color_config (VP9 bitstream specification section 6.2.2); nil if it is not sensible.
+    init?(_ bits: inout BitReader, profile: UInt32) {
+        guard let isTwelve = profile >= 2 ? bits.read(1) : 0, let colourSpace = bits.read(3) else { return nil }
+        self.profile = UInt8(profile)
+        self.bitDepth = profile < 2 ? 8 : isTwelve == 1 ? 12 : 10
+        self.subsampling = [true, true]
+        let isRGB = colourSpace == 7
+        if !isRGB, !bits.skip(1) { return nil }  // color_range
+        guard profile == 1 || profile == 3 else {
+            if isRGB { return nil }  // it is 4:4:4 only
+            return
+        }
+        if isRGB {
+            self.subsampling = [false, false]
+        } else {
+            guard let columns = bits.read(1), let rows = bits.read(1) else { return nil }
+            self.subsampling = [columns == 1, rows == 1]
+        }
+        guard bits.skip(1) else { return nil }  // reserved_zero
+    }
+}
+
 /// What recording needs to know of VP9 frames and superframes.
 enum VP9 {
     /// Reads the uncompressed header of the first frame (VP9 bitstream specification section 6.2); nil if it is none.
@@ -17,9 +48,11 @@ enum VP9 {
         guard let frameType = bits.read(1), bits.skip(2) else { return nil }  // show_frame, error_resilient_mode
         if frameType == 1 { return UnitInspection(isKeyframe: false) }
         guard bits.read(24) == 0x49_8342 else { return nil }
-        guard Self.skipColour(&bits, profile) else { return nil }
+        guard let format = VP9Format(&bits, profile: profile) else { return nil }
         guard let width = bits.read(16), let height = bits.read(16) else { return nil }
-        return UnitInspection(isKeyframe: true, width: Int(width) + 1, height: Int(height) + 1)
+        var inspection = UnitInspection(isKeyframe: true, width: Int(width) + 1, height: Int(height) + 1)
+        inspection.vp9Format = format
+        return inspection
     }
 
     /// The size of every frame of a frame or superframe that states its own, also of those that are no key frames.
@@ -65,11 +98,10 @@ enum VP9 {
                 return .unreadable
             }
             guard isIntra == 1 else { return Self.sizeWithReferences(&bits) }
-            guard bits.read(24) == 0x49_8342, profile == 0 || Self.skipColour(&bits, profile), bits.skip(8) else {
-                return .unreadable
-            }
+            guard bits.read(24) == 0x49_8342, profile == 0 || VP9Format(&bits, profile: profile) != nil, bits.skip(8)
+            else { return .unreadable }
         } else {
-            guard bits.read(24) == 0x49_8342, Self.skipColour(&bits, profile) else { return .unreadable }
+            guard bits.read(24) == 0x49_8342, VP9Format(&bits, profile: profile) != nil else { return .unreadable }
         }
         return Self.size(&bits)
     }
@@ -86,14 +118,5 @@ enum VP9 {
     private static func size(_ bits: inout BitReader) -> CodedSize {
         guard let width = bits.read(16), let height = bits.read(16) else { return .unreadable }
         return CodedSize(width: Int(width) + 1, height: Int(height) + 1)
-    }
-
-    /// Passes over color_config; false if it is not sensible.
-    private static func skipColour(_ bits: inout BitReader, _ profile: UInt32) -> Bool {
-        if profile >= 2, !bits.skip(1) { return false }  // ten_or_twelve_bit
-        guard let colourSpace = bits.read(3) else { return false }
-        let hasSubsampling = profile == 1 || profile == 3
-        if colourSpace != 7 { return bits.skip(hasSubsampling ? 4 : 1) }  // color_range, subsampling, reserved
-        return hasSubsampling && bits.skip(1)  // RGB is 4:4:4 only
     }
 }

@@ -21,9 +21,10 @@ final class PictureTrack {
     private var chain: CodecChain?
     /// Decoded and not due yet, in order.
     private var waiting: [Decoded] = []
-    /// How the frames that the decoder has are turned, from when on; the first one is of all before it.
-    private var turns: [(nanoseconds: Int64, rotation: VideoRotation)] = []
-    private var unitsSinceOutput = 0
+    /// Units whose frames did not come out of the decoder yet, the newest last: frames come in the order in which they are shown.
+    private var inside: [(nanoseconds: Int64, rotation: VideoRotation)] = []
+    /// How the newest frame of the decoder is turned.
+    private var rotation = VideoRotation.upright
     private var isEnded = false
     private var needsKeyframe = true
     private var trouble = DecodingTrouble()
@@ -71,7 +72,7 @@ final class PictureTrack {
                 break
             }
             let isDue = next <= limit
-            let isKeptBack = self.unitsSinceOutput > 0 && self.unitsSinceOutput < Self.mostUnitsAhead
+            let isKeptBack = !self.inside.isEmpty && self.inside.count < Self.mostUnitsAhead
             guard isDue || (isKeptBack && next <= limit &+ Self.mostNanosecondsAhead) else { break }
             do throws(ExportError) {
                 guard let unit = try self.track.next() else { continue }
@@ -105,13 +106,14 @@ final class PictureTrack {
                 self.chain = try Decoders.pictures(self.track)
             }
             guard let chain = self.chain else { return }
-            if unit.rotation != self.turns.last?.rotation { self.turns.append((unit.nanoseconds, unit.rotation)) }
+            if self.inside.count == Self.mostUnitsAhead { self.inside.removeFirst() }
+            self.inside.append((unit.nanoseconds, unit.rotation))
             let isTaken = chain.push(unit.payload, nanoseconds: unit.nanoseconds)
-            self.unitsSinceOutput += 1
             self.fetch(chain, unit.nanoseconds)
             guard !isTaken else { return }
             self.trouble.failed()
             self.chain = nil
+            self.inside = []
             self.needsKeyframe = true
         } catch {
             self.trouble.stop(error.message)
@@ -128,14 +130,14 @@ final class PictureTrack {
 
     private func fetch(_ chain: CodecChain, _ fallback: Int64) {
         while let sample = chain.pull() {
-            self.unitsSinceOutput = 0
             self.trouble.pulled()
             guard let picture = sample.picture else { continue }
             let nanoseconds = picture.nanoseconds ?? fallback
-            while self.turns.count > 1, self.turns[1].nanoseconds <= nanoseconds { self.turns.removeFirst() }
-            let rotation = self.turns.first?.rotation ?? .upright
+            let unit = self.inside.filter { $0.nanoseconds <= nanoseconds }.max { $0.nanoseconds < $1.nanoseconds }
+            self.rotation = unit?.rotation ?? self.rotation
+            self.inside.removeAll { $0.nanoseconds <= nanoseconds }
             self.waiting.append(
-                Decoded(sample: sample, picture: picture, rotation: rotation, nanoseconds: nanoseconds)
+                Decoded(sample: sample, picture: picture, rotation: self.rotation, nanoseconds: nanoseconds)
             )
         }
     }

@@ -184,6 +184,8 @@ public struct WHIPRoomStateMachine: SignallingMachine {
         if case .leaving = self.state { return self.left(forgets: false) }
         switch purpose {
         case .end: return self.asked(id)
+        // Some endpoints let OPTIONS lie, and answer an offer.
+        case .ask where error.code == .timedOut: return self.asked(id)
         case .ask, .offer, .answer: return self.fail(error)
         case .trickle: return self.trickleFailed()
         }

@@ -52,6 +52,14 @@ import Testing
         #expect(bench.machine.handle(.timerFired(WHIPRoomStateMachine.offerTimer)).failure?.code == .timedOut)
     }
 
+    @Test func anEndpointThatLetsOptionsLieIsOffered() throws {
+        var bench = WHIPBench(try WHIPWire.machine())
+        bench.feed(.attempt(note: nil))
+        #expect(try bench.fail("OPTIONS", .timedOut).events == [.peerArrived(PeerID("cam1"))])
+        #expect(bench.feed(.command(.offer(to: bench.machine.peer, sdp: WHIPWire.offer))).requests.count == 1)
+        #expect(try bench.fail("POST", .timedOut).failure?.code == .timedOut)
+    }
+
     @Test(arguments: [
         ("https://other.example.org/s", "https://other.example.org/s"), ("s", "https://media.example.org/whep/s"),
         ("//media.example.org:8443/s", "https://media.example.org:8443/s"),

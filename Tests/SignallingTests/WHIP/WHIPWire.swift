@@ -127,9 +127,12 @@ struct WHIPBench {
 
     /// Fails the oldest open request with this method.
     @discardableResult
-    mutating func fail(_ method: String) throws -> [SignallingAction] {
+    mutating func fail(
+        _ method: String,
+        _ code: SignallingError.Code = .unreachable
+    ) throws -> [SignallingAction] {
         let index = try #require(self.open.firstIndex { $0.method == method })
-        let error = SignallingError(.unreachable, "test", blame: .network)
+        let error = SignallingError(code, "test", blame: .network)
         return self.feed(.requestFailed(self.open.remove(at: index).id, error))
     }
 
