@@ -143,8 +143,9 @@ import Timeline
         #expect(result.skew < 15)
     }
 
-    /// A microphone that gives nothing for a while: reports count on, and units continue where they stopped. The first report
-    /// after it shows that.
+    /// A microphone that gives nothing for a while: reports count on, and units continue where they stopped.
+    ///
+    /// The first report after it shows that.
     @Test(arguments: [0.7, 2.3, 7, 18], [6.0, 60])
     mutating func followsAClockThatStoodStillWhileReportsCountedOn(pause: Double, rest: Double) throws {
         var (sender, audio) = (SimulatedSender(), SimulatedTrack.audio())
