@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-#   make demo    installs what is needed, builds, and records a call of two test cameras into call.mkv
+#   make demo    installs what is needed, builds, and records a call of two test cameras into demo.mkv
 #   make test    installs what the tests need, builds, and runs the tests that every change must pass
 #   make test-all  the same and the tests that take long for what they add, with a second and third try for what failed
 #   make figures what recording one room costs on this machine, in about three minutes; OF=mesh is another figure: see
@@ -15,21 +15,19 @@
 #   make overload  what the daemon does with half of the CPU time that it needs, in three minutes; OVERLOAD_ARGUMENTS="--factor 4"
 #   make build   the optimised binary, .build/release/tapedeck
 #   make deb     the Debian package, .build/deb/tapedeck_*.deb
+#   make release what a release has, in dist: the package, a tarball, an image, their sums and parts; see docs/contributing.md
 #   make man     manual pages and shell completions, in .build/manual and .build/completions, and docs/commands.md
-#   make check-package  installs, upgrades and purges the package in a bare Debian 12; root, a few minutes
+#   make check-package  installs, upgrades and purges the package in a bare Debian 12, and uses tarball and image; root, ten minutes
 #   make fuzz    feeds every parser of the network for two minutes; FUZZ_SECONDS=10 FUZZ_TARGETS="sdp json" changes it
 #   make test-devices  a camera and a sound card of a real kernel, in an emulated machine; some minutes. make test leaves it
 #                out, make test-all unless TAPEDECK_DEVICES=1
 #   make lint    style
 #   make format  rewrites the sources in house style
 
-.PHONY: bench bench-compare demo test test-all test-devices figures build deb man check-package fuzz lint format packages venvs end-to-end check-newer soak overload
+.PHONY: bench bench-compare demo test test-all test-devices figures build deb release man check-package fuzz lint format packages venvs end-to-end check-newer soak overload
 
-# Without an index, which takes a quarter of the time and only the tests need (decision 77).
 demo:
-	@.ci/install-packages demo
-	swift build --disable-index-store --product tapedeck
-	.build/debug/tapedeck demo
+	@.ci/demo
 
 test:
 	@.ci/test
@@ -78,11 +76,24 @@ RELEASE = swift build --configuration release --product tapedeck -Xcxx -O1
 build:
 	$(RELEASE)
 
-# The Swift libraries go into the binary: Debian has no packages of them.
+# The Swift libraries go into the binary: Debian has no packages of them. The folder's path does not, only its length (decision
+# 124), and the build's number is the commit's.
+COMMIT := $(shell git rev-parse HEAD 2>/dev/null)
+PACKAGED = $(RELEASE) --static-swift-stdlib -Xlinker -z -Xlinker now -Xlinker --build-id=$(if $(COMMIT),0x$(COMMIT),none) \
+	-Xcc -ffile-prefix-map=$(CURDIR)=/source -Xcxx -ffile-prefix-map=$(CURDIR)=/source \
+	-Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=/source -Xswiftc -enable-upcoming-feature -Xswiftc ConciseMagicFile \
+	-Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
+
 deb:
 	@.ci/install-packages package
-	$(RELEASE) --static-swift-stdlib -Xlinker -z -Xlinker now
+	$(PACKAGED)
 	systemd/debian/build --binary .build/release/tapedeck --output .build/deb
+
+# RELEASE_KEY=~/.ssh/release signs; DEBIAN_IMAGE names another Debian 12 for the image to begin with.
+release:
+	@.ci/install-packages release
+	$(PACKAGED)
+	.ci/release
 
 man:
 	swift build --product tapedeck

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bare Debian 12 systems in folders, for tests of the package.
+"""Bare Debian systems in folders, for tests of the package.
 
-The binary is $TAPEDECK_RELEASE, else .build/release/tapedeck. Needs root and a Debian mirror: the one this host uses. A
-root directory made by `debootstrap --variant=minbase` is kept in .build/debian-12.tar for the next time.
+The binary is $TAPEDECK_RELEASE, else .build/release/tapedeck. Needs root and a Debian mirror: the one this host uses. Root
+directories made by `debootstrap --variant=minbase` are kept in .build/debian-12.tar and debian-13.tar for the next time.
 """
 
 import os
@@ -13,7 +13,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = pathlib.Path(os.environ.get("TAPEDECK_RELEASE") or ROOT / ".build" / "release" / "tapedeck").resolve()
-BASE = ROOT / ".build" / "debian-12.tar"
+SUITES = {12: "bookworm", 13: "trixie"}
 MIRROR = "http://deb.debian.org/debian"
 
 
@@ -51,24 +51,31 @@ class Chroot:
         return sorted(path for path in found if not re.match("/var/(lib/(apt|dpkg)|cache/apt|log)/", path))
 
 
-def bare_debian(packages, purpose):
-    """A bare Debian 12 that can install packages, with these in /packages; services are not started in it."""
-    path = pathlib.Path("/var/tmp") / f"tapedeck-{purpose}-{os.getpid()}"
-    if not BASE.exists():
-        run("debootstrap", "--variant=minbase", "bookworm", path, MIRROR)
-        BASE.parent.mkdir(exist_ok=True)
-        run("tar", "--create", "--one-file-system", "--file", BASE, "--directory", path, ".")
+def base(path, release=12):
+    """Makes the root directory of a bare Debian with this host's mirror, proxy and checks of apt."""
+    kept = ROOT / ".build" / f"debian-{release}.tar"
+    if not kept.exists():
+        run("debootstrap", "--variant=minbase", SUITES[release], path, MIRROR)
+        kept.parent.mkdir(exist_ok=True)
+        run("tar", "--create", "--one-file-system", "--file", kept, "--directory", path, ".")
     else:
         path.mkdir()
-        run("tar", "--extract", "--file", BASE, "--directory", path)
+        run("tar", "--extract", "--file", kept, "--directory", path)
     for source in ("etc/resolv.conf", "etc/hosts"):
         shutil.copy(f"/{source}", path / source)
-    # This host's settings of apt: its mirror, proxy and checks, without sources other than Debian's.
+    # Without sources other than Debian's.
     for settings in pathlib.Path("/etc/apt/apt.conf.d").glob("99*"):
         shutil.copy(settings, path / "etc/apt/apt.conf.d")
     if (sources := pathlib.Path("/etc/apt/sources.list.d/debian.sources")).exists():
-        shutil.copy(sources, path / "etc/apt/sources.list.d")
+        (path / "etc/apt/sources.list.d/debian.sources").write_text(
+            sources.read_text().replace(SUITES[12], SUITES[release]))
         (path / "etc/apt/sources.list").unlink(missing_ok=True)
+
+
+def bare_debian(packages, purpose, release=12):
+    """A bare Debian that can install packages, with these in /packages; services are not started in it."""
+    path = pathlib.Path("/var/tmp") / f"tapedeck-{purpose}-{os.getpid()}"
+    base(path, release)
     (path / "packages").mkdir()
     for package in packages:
         shutil.copy(package, path / "packages")
