@@ -98,12 +98,13 @@ let package = Package(
         .target(name: "PipelineCatalogue", dependencies: ["Basics"]),
         .target(name: "Model", dependencies: ["Basics", "PipelineCatalogue", "Timeline"]),
         .target(name: "Fleet", dependencies: ["Basics", "Model"]),
+        .target(name: "Terminal", dependencies: ["Basics"]),
 
         // Base: configuration, logs, embedded files, and the parts of the system that Swift has no package for
         .target(name: "Observability", dependencies: ["Basics", logging]),
         .target(name: "CEmbeddedFiles"),
         .target(name: "EmbeddedFiles", dependencies: ["CEmbeddedFiles"]),
-        .target(name: "Platform", dependencies: ["Basics", "COpenSSL"]),
+        .target(name: "Platform", dependencies: ["Basics", "COpenSSL", nioCore, nioPosix, nioSSL]),
         .target(
             name: "ConfigurationFile",
             dependencies: ["Basics", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling", yams]
@@ -133,6 +134,7 @@ let package = Package(
         ),
 
         // Network
+        .target(name: "Delivery", dependencies: ["Basics", "Model", subprocess, systemPackage]),
         .target(name: "HTTPRequests", dependencies: ["Basics", "CCurl"]),
         .target(
             name: "SignallingClients",
@@ -175,7 +177,7 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Control", "Fleet", "HTTPRequests", "Model",
+                "Basics", "Catalogue", "ConfigurationFile", "Control", "Delivery", "Fleet", "HTTPRequests", "Model",
                 "Observability", "Platform", "Storage", "Timeline", logging, nioCore, nioPosix, serviceLifecycle,
                 subprocess, systemPackage, .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]
@@ -185,8 +187,8 @@ let package = Package(
         .target(
             name: "Diagnosis",
             dependencies: [
-                "Basics", "GStreamer", "PipelineCatalogue", "Platform", "Signalling", nioCore, nioPosix, nioSSL,
-                subprocess, systemPackage,
+                "Basics", "Delivery", "GStreamer", "Model", "PipelineCatalogue", "Platform", "Signalling", nioCore,
+                nioPosix, nioSSL, subprocess, systemPackage,
             ]
         ),
 
@@ -194,10 +196,10 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Daemon", "Diagnosis", "Export", "GStreamer",
+                "Basics", "Catalogue", "ConfigurationFile", "Daemon", "Delivery", "Diagnosis", "Export", "GStreamer",
                 "HTTPRequests", "Matroska", "Media", "Model", "Observability", "PipelineCatalogue", "Recording",
                 "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients", "Storage",
-                "Timeline", "Worker", logging, systemPackage,
+                "Terminal", "Timeline", "Worker", logging, systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
@@ -217,8 +219,9 @@ let package = Package(
         .testTarget(name: "PipelineCatalogueTests", dependencies: ["Basics", "PipelineCatalogue"]),
         .testTarget(name: "ModelTests", dependencies: ["Basics", "Model"]),
         .testTarget(name: "FleetTests", dependencies: ["Basics", "Fleet", "Model"]),
+        .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
         .testTarget(name: "ObservabilityTests", dependencies: ["Basics", "Observability", inMemoryLogging, logging]),
-        .testTarget(name: "PlatformTests", dependencies: ["Basics", "Platform"]),
+        .testTarget(name: "PlatformTests", dependencies: ["Basics", "Platform", nioCore, nioPosix, nioSSL]),
         .testTarget(
             name: "ConfigurationFileTests",
             dependencies: [
@@ -255,6 +258,7 @@ let package = Package(
             name: "RenderingTests",
             dependencies: ["Basics", "Export", "GStreamer", "Matroska", "Model", "Rendering", "Timeline"]
         ),
+        .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "Model"]),
         .testTarget(name: "HTTPRequestsTests", dependencies: ["HTTPRequests", nioCore, nioPosix]),
         .testTarget(
             name: "SignallingClientsTests",
@@ -292,7 +296,8 @@ let package = Package(
         .testTarget(
             name: "DiagnosisTests",
             dependencies: [
-                "Basics", "ConfigurationFile", "Diagnosis", "GStreamer", "PipelineCatalogue", "Platform", "Signalling",
+                "Basics", "ConfigurationFile", "Diagnosis", "GStreamer", "Model", "PipelineCatalogue", "Platform",
+                "Signalling",
             ]
         ),
         .testTarget(name: "DocumentationTests", exclude: ["words.json"]),

@@ -12,11 +12,11 @@ public enum DurationText {
         UnitText(units: Self.upToHours + Self.days).whole(text).map { .milliseconds($0) }
     }
 
-    /// Reads what a person types on a command line: also parts of a unit, and seconds without one, but no days.
+    /// Reads what a person types on a command line: also parts of a unit, as in `1.5h`, but no days.
     ///
     /// Parts of a millisecond are cut off.
     public static func parseDecimal(_ text: String) -> Duration? {
-        UnitText(units: Self.upToHours).decimal(text, bare: 1000).map { .milliseconds(Int64($0)) }
+        UnitText(units: Self.upToHours).decimal(text, bare: nil).map { .milliseconds(Int64($0)) }
     }
 
     /// The shortest text that reads back as the same time; parts of a millisecond are cut off.

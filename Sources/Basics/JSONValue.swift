@@ -188,6 +188,22 @@ extension JSONValue: Decodable {
     }
 }
 
+extension JSONValue: Encodable {
+    /// Encodes the value as itself.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let bool): try container.encode(bool)
+        case .integer(let integer): try container.encode(integer)
+        case .number(let number): try container.encode(number)
+        case .string(let string): try container.encode(string)
+        case .array(let array): try container.encode(array)
+        case .object(let object): try container.encode(object)
+        }
+    }
+}
+
 extension JSONValue: ExpressibleByStringLiteral {
     /// A string.
     public init(stringLiteral value: String) {

@@ -18,6 +18,7 @@ public func mediaType(ofFile name: some StringProtocol) -> String {
     case "sdp": "application/sdp"
     case "jpg", "jpeg": "image/jpeg"
     case "png": "image/png"
+    case "tar": "application/x-tar"
     default: "application/octet-stream"
     }
 }

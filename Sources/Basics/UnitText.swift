@@ -17,10 +17,11 @@ struct UnitText {
 
     /// Reads a number, which may have a fraction, and a unit; nil for anything else, and beyond what is exact.
     ///
-    /// - Parameter bare: How many of the smallest a number without a unit counts.
-    func decimal(_ text: String, bare: Int64) -> Double? {
-        let unit = self.units.first { text.hasSuffix($0.suffix) } ?? ("", bare)
-        guard let number = Double(text.dropLast(unit.suffix.count)), case let product = number * Double(unit.factor),
+    /// - Parameter bare: How many of the smallest a number without a unit counts; nil if it needs one.
+    func decimal(_ text: String, bare: Int64?) -> Double? {
+        let unit = self.units.first { text.hasSuffix($0.suffix) } ?? bare.map { ("", $0) }
+        guard let unit, let number = Double(text.dropLast(unit.suffix.count)),
+            case let product = number * Double(unit.factor),
             abs(product) <= 0x1p53
         else { return nil }
         return product

@@ -56,6 +56,9 @@ static const uint8_t dashboard_player_js[] = {
 static const uint8_t dashboard_rates_js[] = {
 #embed "../Control/Page/rates.js"
 };
+static const uint8_t dashboard_recording_css[] = {
+#embed "../Control/Page/recording.css"
+};
 static const uint8_t dashboard_recording_js[] = {
 #embed "../Control/Page/recording.js"
 };
@@ -83,11 +86,17 @@ static const uint8_t dashboard_session_js[] = {
 static const uint8_t dashboard_sparkline_js[] = {
 #embed "../Control/Page/sparkline.js"
 };
+static const uint8_t dashboard_stills_js[] = {
+#embed "../Control/Page/stills.js"
+};
 static const uint8_t dashboard_theme_js[] = {
 #embed "../Control/Page/theme.js"
 };
 static const uint8_t dashboard_thumbnails_js[] = {
 #embed "../Control/Page/thumbnails.js"
+};
+static const uint8_t dashboard_timeline_js[] = {
+#embed "../Control/Page/timeline.js"
 };
 static const uint8_t dashboard_webhooks_css[] = {
 #embed "../Control/Page/webhooks.css"
@@ -112,6 +121,7 @@ static const CEmbeddedFile dashboard[] = {
     FILE_OF("overview.js", dashboard_overview_js),
     FILE_OF("player.js", dashboard_player_js),
     FILE_OF("rates.js", dashboard_rates_js),
+    FILE_OF("recording.css", dashboard_recording_css),
     FILE_OF("recording.js", dashboard_recording_js),
     FILE_OF("recordings.css", dashboard_recordings_css),
     FILE_OF("recordings.js", dashboard_recordings_js),
@@ -121,8 +131,10 @@ static const CEmbeddedFile dashboard[] = {
     FILE_OF("rooms.js", dashboard_rooms_js),
     FILE_OF("session.js", dashboard_session_js),
     FILE_OF("sparkline.js", dashboard_sparkline_js),
+    FILE_OF("stills.js", dashboard_stills_js),
     FILE_OF("theme.js", dashboard_theme_js),
     FILE_OF("thumbnails.js", dashboard_thumbnails_js),
+    FILE_OF("timeline.js", dashboard_timeline_js),
     FILE_OF("webhooks.css", dashboard_webhooks_css),
     FILE_OF("webhooks.js", dashboard_webhooks_js),
 };

@@ -104,7 +104,7 @@ GstRTSPMediaFactory *rtsp_factory_new(RTSPFeed *const *feeds, unsigned count) {
     for (unsigned index = 0; index < count; index++) factory->feeds[index] = rtsp_feed_ref(feeds[index]);
     factory->feed_count = count;
     if (count == 0) {
-        gst_rtsp_media_factory_add_role(self, RTSP_EVERYBODY, GST_RTSP_PERM_MEDIA_FACTORY_ACCESS, G_TYPE_BOOLEAN,
+        gst_rtsp_media_factory_add_role(self, RTSP_EVERYONE, GST_RTSP_PERM_MEDIA_FACTORY_ACCESS, G_TYPE_BOOLEAN,
                                         FALSE, NULL);
     }
     return self;

@@ -136,7 +136,7 @@ static void make_factory(CTapedeckRTSPMount *mount, const CTapedeckRTSPMountSett
     // In datagrams nothing would be encrypted.
     if (!server->has_tls) ways |= GST_RTSP_LOWER_TRANS_UDP;
     gst_rtsp_media_factory_set_protocols(mount->factory, ways);
-    if (!server->has_users) allow(mount->factory, RTSP_EVERYBODY);
+    if (!server->has_users) allow(mount->factory, RTSP_EVERYONE);
     for (unsigned index = 0; index < settings->user_count; index++) allow(mount->factory, settings->users[index]);
     g_signal_connect_data(mount->factory, "media-configure", G_CALLBACK(on_configure), audience_ref(mount->audience),
                           drop_audience, 0);

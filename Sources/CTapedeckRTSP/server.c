@@ -113,7 +113,7 @@ static bool set_up_access(CTapedeckRTSPServer *server, const CTapedeckRTSPSettin
         gst_rtsp_token_unref(token);
     }
     if (!server->has_users) {
-        GstRTSPToken *token = token_for(RTSP_EVERYBODY);
+        GstRTSPToken *token = token_for(RTSP_EVERYONE);
         gst_rtsp_auth_set_default_token(auth, token);
         gst_rtsp_token_unref(token);
     }

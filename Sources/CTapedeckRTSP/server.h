@@ -9,8 +9,8 @@
 
 #include "CTapedeckRTSP.h"
 
-/// Who everybody is where there are no users.
-#define RTSP_EVERYBODY "everyone"
+/// The role of every client where there are no users.
+#define RTSP_EVERYONE "everyone"
 
 struct CTapedeckRTSPServer {
     GstRTSPServer *server;

@@ -54,6 +54,12 @@ enum Schema {
             )
         }
         migrator.registerMigration("9 one spec of an export") { try $0.execute(sql: Self.exportSpecs) }
+        migrator.registerMigration("10 rooms that clients added") {
+            try $0.execute(
+                sql: "CREATE TABLE rooms (name TEXT PRIMARY KEY, definition TEXT NOT NULL) WITHOUT ROWID"
+            )
+        }
+        migrator.registerMigration("11 uploads") { try $0.execute(sql: Self.uploads) }
         return migrator
     }
 
@@ -157,6 +163,29 @@ enum Schema {
         );
         CREATE INDEX exports_by_recording ON exports (recording, number);
         CREATE INDEX exports_pending ON exports (number) WHERE state IN ('queued', 'running');
+        """
+
+    private static let uploads = """
+        CREATE TABLE uploads (
+            recording TEXT PRIMARY KEY REFERENCES recordings (id) ON DELETE CASCADE,
+            place TEXT NOT NULL,
+            planned_ns INTEGER NOT NULL,
+            finished_ns INTEGER,
+            due_ns INTEGER
+        ) WITHOUT ROWID;
+        CREATE INDEX uploads_due ON uploads (due_ns) WHERE due_ns IS NOT NULL;
+        CREATE TABLE upload_objects (
+            recording TEXT NOT NULL REFERENCES uploads (recording) ON DELETE CASCADE,
+            file TEXT NOT NULL,
+            rank INTEGER NOT NULL,
+            bytes INTEGER NOT NULL,
+            modified_ns INTEGER NOT NULL,
+            checksum TEXT,
+            attempts INTEGER NOT NULL,
+            due_ns INTEGER NOT NULL,
+            error TEXT,
+            PRIMARY KEY (recording, file)
+        ) WITHOUT ROWID;
         """
 
     private static let deliveries = """

@@ -86,6 +86,22 @@ extension DaemonConfiguration {
         return (tree, tree.map { DaemonConfiguration($0, problems: problems) } ?? DaemonConfiguration())
     }
 
+    /// Gives problems of a configuration file that were found without its text the places of their keys; blocks on the disk.
+    public static func located(_ problems: [ConfigurationProblem], in path: String) -> [ConfigurationProblem] {
+        let isComplete = problems.allSatisfy { $0.line != nil }
+        guard !isComplete, let text = try? Self.text(path: path) else { return problems }
+        let list = ProblemList(file: path)
+        list.tree = Self.read(text, list, ProcessValueSource()).tree
+        return problems.map { problem in
+            guard problem.file == path, problem.line == nil, let place = list.place(ofKey: problem.key) else {
+                return problem
+            }
+            var problem = problem
+            (problem.line, problem.column) = (place.line, place.column)
+            return problem
+        }
+    }
+
     /// Reads a configuration's text as `parse` does, and the pipeline files that it names.
     ///
     /// - Throws: `ConfigurationError` with every problem.

@@ -116,6 +116,7 @@ public struct Daemon: Sendable {
                 environment: environment
             ),
             recordings: store.keeper,
+            kept: KeptRooms(catalogue: catalogue, logger: self.logger),
             rtsp: rtsp,
             bus: bus,
             metrics: metrics,

@@ -224,18 +224,31 @@ struct Association: Sendable {
             return
         }
         self.labels[message.stream] = open.label
-        self.send(DataChannelOpen.acknowledgement, on: message.stream)
+        self.send(DataChannelOpen.acknowledgement, .control, on: message.stream)
     }
 
     // MARK: What we say
 
-    private mutating func send(_ bytes: [UInt8], on stream: UInt16) {
+    /// The chunks of a text of ours, into the channel that people most likely read.
+    mutating func write(_ text: String) -> [SCTPChunk]? {
+        let bytes = Array(text.utf8)
+        let streams = self.labels.keys.sorted()
+        let chat = streams.first { self.labels[$0]?.lowercased().contains("chat") == true }
+        guard let stream = chat ?? streams.first, (1...DataChannelLimits.writtenBytes).contains(bytes.count),
+            self.sent.count < DataChannelLimits.channels
+        else { return nil }
+        self.send(bytes, .text, on: stream)
+        defer { self.fresh = [] }
+        return self.fresh
+    }
+
+    private mutating func send(_ bytes: [UInt8], _ kind: PayloadProtocol, on stream: UInt16) {
         guard self.sent.count < DataChannelLimits.channels else { return }
         var writer = ByteWriter()
         writer.append(self.nextNumber)
         writer.append(stream)
         writer.append(self.sequences[stream] ?? 0)
-        writer.append(PayloadProtocol.control.rawValue)
+        writer.append(kind.rawValue)
         writer.append(bytes)
         // First and last fragment, and not to be delayed.
         let chunk = SCTPChunk(.data, flags: 3, writer.bytes)

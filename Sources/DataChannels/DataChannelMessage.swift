@@ -44,6 +44,8 @@ public enum DataChannelLimits {
     public static let channels = 64
     /// Bytes of a label that are kept.
     public static let labelBytes = 128
+    /// Bytes of a text of ours: one packet takes it.
+    public static let writtenBytes = 1_000
     /// How often one packet of ours is repeated.
     public static let repetitions = 10
 }

@@ -3,8 +3,9 @@
 /// The receiving end of a peer's data channels: SCTP as far as a listener needs it (RFC 9260, RFC 8831, RFC 8832).
 ///
 /// The peer begins the association and opens the channels. All that is ever sent are replies: acknowledgements,
-/// heartbeats, the byte that tells a peer its channel is open, the reset of a channel that it closed. There are
-/// therefore no windows, no paths and no timers on this side, but the one that repeats what is not acknowledged yet.
+/// heartbeats, the byte that tells a peer its channel is open, the reset of a channel that it closed; and rarely a short
+/// text (`write`). There are therefore no windows, no paths and no timers on this side, but the one that repeats what is not
+/// acknowledged yet.
 ///
 ///          INIT ► INIT ACK      COOKIE ECHO ► COOKIE ACK
 ///     listening ───────────────────────────► established ─── ABORT, SHUTDOWN COMPLETE ──► listening
@@ -92,6 +93,17 @@ public struct DataChannelReceiver: Sendable {
         output.packets += association.packets(reply, port: self.port)
         if !isOver { self.established = association }
         return output
+    }
+
+    /// Writes a text of at most `DataChannelLimits.writtenBytes` into one channel of the peer's: the first whose label
+    /// has the word chat in it, else the first of all.
+    ///
+    /// - Returns: packets for the peer; nil, with nothing done, if there is no channel, or the text is too long.
+    public mutating func write(_ text: String) -> [[UInt8]]? {
+        guard var association = self.established else { return nil }
+        self.established = nil
+        defer { self.established = association }
+        return association.write(text).map { association.packets($0, port: self.port) }
     }
 
     /// Repeats what was not acknowledged; what was repeated often enough is given up.

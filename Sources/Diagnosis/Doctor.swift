@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Delivery
 internal import GStreamer
 internal import Glibc
 internal import PipelineCatalogue
@@ -45,7 +46,12 @@ public struct Doctor: Sendable {
                 }
                 return (100, findings)
             }
-            group.addTask { (101, await Self.bounded("limits", .system) { SystemFacts.probe().findings }) }
+            if let upload = settings.upload {
+                group.addTask {
+                    (101, [Finding(upload, failure: await RemoteTrial.failure(of: upload, within: .seconds(8)))])
+                }
+            }
+            group.addTask { (102, await Self.bounded("limits", .system) { SystemFacts.probe().findings }) }
             return await group.reduce(into: []) { $0.append($1) }
         }
         return DoctorReport(findings.sorted { $0.0 < $1.0 }.flatMap(\.1), needsSudo: geteuid() != 0)

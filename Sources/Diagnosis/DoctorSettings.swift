@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Model
 public import PipelineCatalogue
 public import Signalling
 
@@ -54,6 +55,8 @@ public struct DoctorSettings: Sendable, Hashable {
     public var storageDirectory = "."
     /// Bytes that have to stay free there.
     public var minimumFree: UInt64 = 2_000_000_000
+    /// Where recordings are uploaded to, which is tried; `nil` if they are not.
+    public var upload: UploadSpec?
     /// UDP ports for media.
     public var mediaPorts: ClosedRange<UInt16> = 40_000...49_999
     /// Address of the HTTP interface.

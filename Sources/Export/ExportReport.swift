@@ -52,6 +52,8 @@ public struct ExportReport: Sendable, Hashable, Codable {
         public var media: MediaKind
         /// The codec's short name.
         public var codec: String
+        /// Which layer of a camera it is, in words, where several were offered at once; `nil` otherwise.
+        public var layer: String?
         /// Width of the first picture in pixels.
         public var width: Int?
         /// Height of the first picture in pixels.
@@ -86,8 +88,8 @@ public struct ExportReport: Sendable, Hashable, Codable {
         public var isComplete: Bool
 
         private enum CodingKeys: String, CodingKey {
-            case number, file, files, clips, participant, name, media, codec, width, height, units, bytes, keyframes,
-                gaps, basis
+            case number, file, files, clips, participant, name, media, codec, layer, width, height, units, bytes,
+                keyframes, gaps, basis
             case sourceTrack = "source_track"
             case sourceTracks = "source_tracks"
             case startNanoseconds = "start_ns"
@@ -127,6 +129,8 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var isPart = false
     /// What happened in the call, in order of time; at most `maximumEvents`.
     public var events: [CallEvent] = []
+    /// Who spoke when; nil where no audio was decoded, and not in JSON.
+    public var speakers: [SpeakingTurn]?
     /// The path of the project for an editor, where one was asked for; not in JSON.
     public var project: String?
     /// What is missing or doubtful, a sentence each.
@@ -160,7 +164,7 @@ public struct ExportReport: Sendable, Hashable, Codable {
                 String(track.number),
                 printable(track.name),
                 track.media.rawValue,
-                track.codec,
+                track.codec + (track.layer.map { " (\(printable($0)))" } ?? ""),
                 track.width.flatMap { width in track.height.map { "\(width)x\($0)" } } ?? "-",
                 seconds(track.startNanoseconds),
                 seconds(track.durationNanoseconds),

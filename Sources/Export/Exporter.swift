@@ -331,9 +331,19 @@ public enum Exporter {
                     )
                 }
             }
+            track.layer = source.opened?.layer?.text
             track.width = source.track.video?.width
             track.height = source.track.video?.height
-            track.take(tally)
+            let media = track.media
+            track.take(tally) { gap in
+                contents.history.isPause(
+                    from: merge.startNanoseconds &+ gap.startNanoseconds,
+                    lasting: gap.durationNanoseconds,
+                    track: nil,
+                    of: source.participant,
+                    media
+                )
+            }
             let packets = lane.sources.compactMap { $0.number.flatMap { contents.packets[$0] } }
             if !packets.isEmpty {
                 track.packetsReceived = packets.reduce(0) { $0 &+ $1.received }
@@ -377,15 +387,17 @@ public enum Exporter {
 }
 
 extension ExportReport.Track {
-    fileprivate mutating func take(_ tally: TrackTally) {
+    /// - Parameter isPause: whether nothing was to come then.
+    fileprivate mutating func take(_ tally: TrackTally, isPause: (ExportReport.Gap) -> Bool) {
         self.startNanoseconds = tally.firstNanoseconds
         self.durationNanoseconds = tally.endNanoseconds - tally.firstNanoseconds
         self.units = tally.units
         self.bytes = tally.bytes
         self.keyframes = tally.keyframes
-        self.gapCount = tally.gapCount
-        self.gapNanoseconds = tally.gapNanoseconds
-        self.gaps = tally.gaps
+        let pauses = tally.gaps.filter(isPause)
+        self.gapCount = tally.gapCount - pauses.count
+        self.gapNanoseconds = pauses.reduce(tally.gapNanoseconds) { $0 - $1.durationNanoseconds }
+        self.gaps = tally.gaps.filter { !pauses.contains($0) }
     }
 }
 

@@ -45,6 +45,7 @@ extension RecordingContents {
         }
         // A manifest that cannot be read is rebuilt: all but older exports comes from the journal and the tracks.
         manifest.exports = earlier?.exports ?? []
+        manifest.speakers = earlier?.speakers
         manifest.files = self.files(certificate, earlier: earlier?.files ?? [])
         var summary = certificate
         summary.files = []
@@ -106,6 +107,7 @@ extension Manifest {
 
     /// Adds an export, the new one last.
     mutating func note(_ report: ExportReport, _ folder: RecordingFolder) {
+        if !report.isPart, let speakers = report.speakers { self.speakers = speakers }
         let file = folder.name(ofExport: report.output)
         self.exports.removeAll { $0.file == file }
         self.exports.append(

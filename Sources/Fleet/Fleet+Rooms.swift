@@ -73,7 +73,7 @@ extension Fleet {
         if room.worker != nil { self.leave(name, reason: "the room was removed", now) } else { self.forget(name) }
     }
 
-    mutating func want(_ name: String, _ isWanted: Bool, _ now: Duration) {
+    mutating func want(_ name: String, _ isWanted: Bool, _ reason: String, _ now: Duration) {
         guard var room = self.rooms[name], room.isWanted != isWanted, !room.isRemoved else { return }
         room.isWanted = isWanted
         if !isWanted { room.ordered = nil }
@@ -81,7 +81,7 @@ extension Fleet {
         if isWanted {
             if room.worker == nil { self.assign(name, now) }
         } else if room.worker != nil {
-            self.leave(name, reason: "it is not wanted", now)
+            self.leave(name, reason: reason, now)
         } else {
             self.rooms[name]?.unfinished = nil
             self.rooms[name]?.enter(.idle, now: now)

@@ -57,7 +57,7 @@ public struct Fleet: Sendable {
         switch input {
         case .define(let order): self.define(order, now)
         case .remove(let room): self.remove(room, now)
-        case .want(let room, let isWanted): self.want(room, isWanted, now)
+        case .want(let room, let isWanted, let reason): self.want(room, isWanted, reason, now)
         case .order(let room, let order): self.order(room, order)
         case .retry(let room): self.retry(room, now)
         case .event(let id, let event): self.handle(event, of: id, now)

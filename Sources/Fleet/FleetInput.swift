@@ -9,7 +9,7 @@ public enum FleetInput: Sendable, Hashable {
     /// A room is to be left and forgotten.
     case remove(room: String)
     /// Whether we should be in a room.
-    case want(room: String, Bool)
+    case want(room: String, Bool, because: String = "it is not wanted")
     /// What somebody orders for the room's recording, `nil` nothing any more; workers that are there have been told, or are
     /// told by others. It is forgotten when the room is not wanted any more.
     case order(room: String, RecordingOrder?)

@@ -11,7 +11,7 @@ public struct Certificate: Sendable {
     /// Never logged.
     let pem: String
 
-    /// Makes a new one, valid for 30 days.
+    /// Makes a new one, valid for a year.
     ///
     /// Costs about a millisecond.
     public static func generate() throws(GStreamerError) -> Certificate {

@@ -10,6 +10,10 @@ struct OpenConnection {
     let sources: @Sendable () -> [SourceCounts]
     /// What our answer refused of it.
     var refused: [MediaRefused] = []
+    /// What its peer may send, and since when; nil once media can come.
+    var awaited: (kinds: Set<MediaKind>, since: Int64)?
+    /// Whether media can come, or could.
+    var isUp = false
     /// What had been counted when the present recording, or the segment before it, began.
     var base: [UInt32: SourceCounts] = [:]
     var olderBase: [UInt32: SourceCounts] = [:]
@@ -81,6 +85,49 @@ extension RecordingSession {
         self.recording?.journal.note(.mediaRefused(record), monotonicNanoseconds: self.now)
     }
 
+    /// A peer was told, or told us, what it may send on a connection that is not up yet.
+    public mutating func mediaAwaited(_ kinds: Set<MediaKind>, of connection: UInt64) {
+        guard let opened = self.connections[connection], !opened.isUp else { return }
+        let since = opened.awaited?.since ?? self.now
+        self.connections[connection]?.awaited = (kinds, since)
+    }
+
+    /// Media can come on a connection.
+    public mutating func connectionCameUp(_ connection: UInt64) {
+        self.connections[connection]?.awaited = nil
+        self.connections[connection]?.isUp = true
+    }
+
+    /// A recording says of what a connection that did not come about would have carried, each once.
+    private mutating func noteAwaited(_ connection: UInt64, _ recording: ActiveRecording, reason: String, _ now: Int64)
+    {
+        guard let opened = self.connections[connection], let (kinds, since) = opened.awaited else { return }
+        let waited = now - max(since, recording.beganAt)
+        guard waited >= Self.shortestWait.nanoseconds else { return }
+        for kind in kinds.sorted(by: { $0.rawValue < $1.rawValue }) {
+            let key = AwaitedKey(recording: recording.folder.id, participant: opened.participant, kind: kind)
+            guard self.missed.count < Self.mostMissed, self.missed.insert(key).inserted else { continue }
+            let record = MediaRefused(
+                participant: opened.participant,
+                media: kind,
+                reason: reason,
+                awaitedNanoseconds: waited
+            )
+            recording.journal.note(.mediaRefused(record), monotonicNanoseconds: now)
+        }
+    }
+
+    /// Connections take less than that to come about; one that ends earlier is no fault.
+    private static let shortestWait = Duration.seconds(5)
+    private static let mostMissed = 128
+
+    /// Media that never came.
+    struct AwaitedKey: Hashable, Sendable {
+        var recording: RecordingID
+        var participant: String
+        var kind: MediaKind
+    }
+
     /// The recording that began says what is refused already.
     mutating func noteRefusedMedia() {
         let now = self.now
@@ -96,6 +143,8 @@ extension RecordingSession {
         for track in self.tracks.values { track.recordingBegins(asSegment: asSegment) }
         for id in self.connections.keys { self.connections[id]?.recordingBegins() }
         self.accountSchedules = [:]
+        // The present one becomes the segment before, of which some may still be told.
+        self.missed = self.missed.filter { $0.recording == self.recording?.folder.id }
     }
 
     /// The accounts of a connection's sources from which anything came for the recording; a connection that nobody told of has
@@ -136,12 +185,13 @@ extension RecordingSession {
     }
 
     /// A connection is over: the accounts of its sources are complete.
-    mutating func closeAccounts(of connection: UInt64, _ now: Int64) {
+    mutating func closeAccounts(of connection: UInt64, reason: String, _ now: Int64) {
         if let older = self.older {
             self.close(self.accounts(of: connection, ofOlder: true, isFinal: true), older, now)
         }
         if let recording = self.recording {
             self.close(self.accounts(of: connection, isFinal: true), recording, now)
+            self.noteAwaited(connection, recording, reason: reason, now)
         }
         self.unrecorded.forget(connection)
         self.connections[connection] = nil
@@ -151,6 +201,7 @@ extension RecordingSession {
     mutating func closeAccounts(of recording: ActiveRecording, ofOlder: Bool, _ now: Int64) {
         for id in self.countedConnections {
             self.close(self.accounts(of: id, ofOlder: ofOlder), recording, now)
+            self.noteAwaited(id, recording, reason: "the recording ended first", now)
             self.unrecorded.forget(id)
         }
         if ofOlder { for track in self.tracks.values { track.olderEnds() } }

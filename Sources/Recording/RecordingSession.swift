@@ -28,6 +28,8 @@ public struct RecordingSession: ~Copyable {
     var tracks: [UInt64: OpenTrack] = [:]
     /// Peer connections whose packets are counted.
     var connections: [UInt64: OpenConnection] = [:]
+    /// What never came, and was said.
+    var missed: Set<AwaitedKey> = []
     /// Packets that are in no file, over all recordings of the session, by participant.
     var unrecorded = UnrecordedPackets()
     /// What was journalled of the present recording's accounts.
@@ -143,7 +145,7 @@ public struct RecordingSession: ~Copyable {
     /// A peer connection went away, with every track of it.
     public mutating func connectionClosed(_ connection: UInt64, reason: String) {
         let now = self.now
-        self.closeAccounts(of: connection, now)
+        self.closeAccounts(of: connection, reason: reason, now)
         for (id, track) in self.tracks where track.received.connection == connection {
             self.closeFile(id, reason: reason, now)
             self.preroll?.remove(track: id)

@@ -86,6 +86,7 @@ enum Renderer {
             let painter = try GridPainter(self.input, width: grid.size.width, height: grid.size.height)
             var limiter = Limiter(gainDecibels: gain.decibels, ceilingDecibels: -2)
             var speakers = SpeakerDetector(count: self.input.participants.count)
+            var turns = SpeakingTurns(self.input)
             let writer = try MediaWriter(grid, output: self.output)
             let frameNanoseconds = 1_000_000_000 / rate
             for frame in 0..<frames {
@@ -94,6 +95,7 @@ enum Renderer {
                 try writer.add(limiter.push(sound))
                 let now = frame * 1_000_000_000 / rate
                 speakers.note(powers, at: now, frame: frameNanoseconds)
+                turns.note(speakers.speaker, at: now)
                 // A picture is shown in the frame that is nearest to it.
                 painter.draw(at: now + frameNanoseconds / 2, speaker: speakers.speaker)
                 try writer.add(painter.canvas)
@@ -117,7 +119,8 @@ enum Renderer {
                 )
             }
             let audio = Self.audio(grid.codec == .h264 ? "aac" : "opus", found.audio)
-            return self.report(duration, warnings: warnings, tracks: (video.map { [$0] } ?? []) + [audio])
+            turns.note(nil, at: duration)
+            return self.report(duration, warnings: warnings, tracks: (video.map { [$0] } ?? []) + [audio], turns.turns)
         }
 
         /// The sound of everybody.
@@ -137,9 +140,20 @@ enum Renderer {
                 try writer?.add(stretch)
                 if isWave { try self.output.append(WaveHeader.pcm(stretch)) }
             }
-            try self.stretches(total, from: share) { try add(limiter.push(mixer.read(frames: $0).samples)) }
+            var speakers = SpeakerDetector(count: self.input.participants.count)
+            var turns = SpeakingTurns(self.input)
+            var done: Int64 = 0
+            try self.stretches(total, from: share) { frames in
+                let (samples, powers) = mixer.read(frames: frames)
+                let now = done * 1_000_000 / 48
+                speakers.note(powers, at: now, frame: Int64(frames) * 1_000_000 / 48)
+                turns.note(speakers.speaker, at: now)
+                done += Int64(frames)
+                try add(limiter.push(samples))
+            }
             try add(limiter.finish())
             let duration = total * 1_000_000 / 48
+            turns.note(nil, at: duration)
             var warnings = mixer.warnings + gain.warnings
             if let heard = meter.integrated, abs(heard - audio.loudness) > 1 {
                 warnings.append("the loudness is \(rounded(heard)) LUFS: its peaks allow no more")
@@ -147,13 +161,13 @@ enum Renderer {
             guard let writer else {
                 try self.finishWave(total)
                 let track = RenderedTrack(media: .audio, codec: "pcm", units: 1, bytes: self.output.bytes, keyframes: 1)
-                return self.report(duration, warnings: warnings, tracks: [track])
+                return self.report(duration, warnings: warnings, tracks: [track], turns.turns)
             }
             try writer.finish { try self.progress(1) }
             let found = try ReadBack.check(self.output, nil, frames: 0, nanoseconds: duration) {
                 try self.progress(1)
             }
-            return self.report(duration, warnings: warnings, tracks: [Self.audio("opus", found.audio)])
+            return self.report(duration, warnings: warnings, tracks: [Self.audio("opus", found.audio)], turns.turns)
         }
 
         private func finishWave(_ frames: Int64) throws {
@@ -206,14 +220,21 @@ enum Renderer {
             )
         }
 
-        private func report(_ duration: Int64, warnings: [String], tracks: [RenderedTrack]) -> ExportReport {
-            self.input.report(
+        private func report(
+            _ duration: Int64,
+            warnings: [String],
+            tracks: [RenderedTrack],
+            _ speakers: [SpeakingTurn]
+        ) -> ExportReport {
+            var report = self.input.report(
                 layout: self.layout.rawValue,
                 output: self.output,
                 durationNanoseconds: duration,
                 tracks: tracks,
                 warnings: warnings
             )
+            report.speakers = speakers
+            return report
         }
     }
 }

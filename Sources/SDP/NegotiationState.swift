@@ -118,6 +118,11 @@ public struct NegotiationState: Sendable {
         }
     }
 
+    /// The kinds of media that the peer said it may send, and that we receive.
+    public var awaitedKinds: Set<MediaKind> {
+        Set(self.negotiatedMedia.filter { $0.remoteDirection.sends && $0.ourDirection.receives }.map(\.kind))
+    }
+
     /// The m-lines of the peer's last offer on which it would send what we receive, and that our answer refuses.
     public var refusedSenders: [(outerIndex: Int, kind: MediaKind, reason: String)] {
         guard let offer = self.lastRemoteOffer else { return [] }

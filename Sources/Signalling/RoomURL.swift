@@ -109,6 +109,8 @@ public protocol RoomAddress: Hashable, Sendable, CustomStringConvertible {
     static var protocolName: String { get }
     /// Which way media go.
     static var flow: MediaFlow { get }
+    /// Whether people can write to each other, and Tapedeck to them.
+    static var hasChat: Bool { get }
     /// The environment variable that one-shot commands take the protocol's password from, before the one of every
     /// protocol; nil if there is only that.
     static var secretVariable: String? { get }
@@ -138,6 +140,8 @@ extension RoomAddress {
     public static var takesUser: Bool { false }
     /// Most rooms are for conversations.
     public static var flow: MediaFlow { .both }
+    /// Most peers speak to each other directly, with data channels where they open them.
+    public static var hasChat: Bool { true }
 
     /// Most protocols have no variable of their own.
     public static var secretVariable: String? { nil }

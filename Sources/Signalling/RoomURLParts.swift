@@ -138,7 +138,7 @@ public struct RoomURLParts {
 
     /// An error about one part: `problem` begins with the part's name.
     static func error(_ problem: String, example: String = RoomURLParts.example) -> SignallingError {
-        SignallingError(.invalidURL, "room URL, \(problem). A right one: \(example)", blame: .configuration)
+        SignallingError(.invalidURL, "room URL, \(problem). Example: \(example)", blame: .configuration)
     }
 
     /// At most 60 characters of a wrong part, for a message.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-internal import Glibc
 internal import HTTPRequests
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
+internal import Platform
 internal import Signalling
 
 /// Turns what the network libraries throw into one sentence with the server's address and what to check.
@@ -118,19 +118,9 @@ enum ConnectionFailure {
     static func words(_ error: Any) -> String {
         switch error {
         case let words as String: String(words.prefix(160))
-        case let error as IOError: String(cString: strerror(error.errnoCode))
         case let error as HTTPClient.Failure: error.reason
-        case is NIOSSLError, is BoringSSLError: self.wordsOfTLS("\(error)")
-        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
-            "its certificate is for another name"
+        case let error as any Error: NetworkErrorText.words(error)
         default: "the connection broke"
         }
-    }
-
-    /// BoringSSL puts a name such as `CERTIFICATE_VERIFY_FAILED` behind the library's own.
-    private static func wordsOfTLS(_ text: String) -> String {
-        guard let name = text.firstRange(of: "OPENSSL_internal:") else { return "the handshake failed" }
-        let words = text[name.upperBound...].prefix { $0.isLetter || $0 == "_" || $0.isNumber }
-        return words.lowercased().replacing("_", with: " ")
     }
 }

@@ -84,7 +84,13 @@ final class Directory {
         }
         defer { closedir(stream) }
         var names: [Name] = []
-        while names.count < limit, let entry = readdir(stream) {
+        while names.count < limit {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                // The end, unless there is a number.
+                guard errno == 0 else { throw StorageError(errorNumber: errno, action: "list", path: self.path) }
+                break
+            }
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { Name($0) }
             }

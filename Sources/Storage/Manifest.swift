@@ -87,6 +87,8 @@ public struct Manifest: Sendable, Hashable, Codable {
     public var participants: [Participant] = []
     /// All tracks by number.
     public var tracks: [RecordedTrack] = []
+    /// Who spoke when, by the last export of the whole that was heard; `nil` before one was.
+    public var speakers: [SpeakingTurn]?
     /// Exports made so far.
     public var exports: [Export] = []
     /// Whether one of them holds the whole recording and is in its folder.

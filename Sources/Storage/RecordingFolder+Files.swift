@@ -29,9 +29,21 @@ extension RecordingFolder {
     ///
     /// Left out are symbolic links, devices, pipes, and whatever is hidden, not UTF-8 or deeper than three directories.
     /// Throws `notFound` if the folder, or its room's, is gone or a link.
-    public func files() throws(StorageError) -> [RecordingFile] {
+    ///
+    /// - Parameter isWhole: whether a folder with more files than are listed throws `invalid`; else the rest is left out.
+    public func files(isWhole: Bool = false) throws(StorageError) -> [RecordingFile] {
         var files: [RecordingFile] = []
         try Self.list(try Directory.of(self), prefix: "", depth: 1, into: &files)
+        if files.count > Self.maximumFileCount {
+            guard !isWhole else {
+                throw StorageError(
+                    .invalid,
+                    "\(self.path) has more than \(Self.maximumFileCount) files",
+                    path: self.path
+                )
+            }
+            files.removeLast(files.count - Self.maximumFileCount)
+        }
         return files.sorted { $0.name < $1.name }
     }
 
@@ -81,7 +93,9 @@ extension RecordingFolder {
         depth: Int,
         into files: inout [RecordingFile]
     ) throws(StorageError) {
-        for name in try directory.names(limit: Self.maximumFileCount) where files.count < Self.maximumFileCount {
+        // One more shows that there are more.
+        let limit = Self.maximumFileCount + 1
+        for name in try directory.names(limit: limit) where files.count < limit {
             guard let text = name.text, Self.isShown(text) else { continue }
             do throws(StorageError) {
                 switch try directory.kind(of: name) {

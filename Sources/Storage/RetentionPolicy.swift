@@ -20,6 +20,8 @@ public struct RetentionPolicy: Sendable, Hashable {
         public var isBeingExported: Bool
         /// Whether an export of it that was wanted was not made: it failed for good, or nobody could order it.
         public var isUnexported: Bool
+        /// Whether it is to be uploaded, and is not as far as is known.
+        public var isNotUploaded: Bool
         /// Whether its folder can be read; what cannot be read is left to a person.
         public var isReadable: Bool
 
@@ -31,6 +33,7 @@ public struct RetentionPolicy: Sendable, Hashable {
             isFinished: Bool,
             isBeingExported: Bool = false,
             isUnexported: Bool = false,
+            isNotUploaded: Bool = false,
             isReadable: Bool = true
         ) {
             self.id = id
@@ -39,6 +42,7 @@ public struct RetentionPolicy: Sendable, Hashable {
             self.isFinished = isFinished
             self.isBeingExported = isBeingExported
             self.isUnexported = isUnexported
+            self.isNotUploaded = isNotUploaded
             self.isReadable = isReadable
         }
 
@@ -46,7 +50,8 @@ public struct RetentionPolicy: Sendable, Hashable {
 
         fileprivate var obstacle: Obstacle? {
             if !self.isReadable { return .unreadable }
-            return self.isUnexported ? .unexported : nil
+            if self.isUnexported { return .unexported }
+            return self.isNotUploaded ? .notUploaded : nil
         }
     }
 
@@ -66,10 +71,12 @@ public struct RetentionPolicy: Sendable, Hashable {
         public var reason: Reason
     }
 
-    /// What keeps a recording until a person has looked at it.
+    /// What keeps a recording until a person has looked at it, or until it is uploaded.
     public enum Obstacle: String, Sendable, Hashable, CaseIterable {
         /// An export of it that was wanted was not made.
         case unexported
+        /// The remote was not seen to have every file of it.
+        case notUploaded
         /// Its folder cannot be read.
         case unreadable
     }

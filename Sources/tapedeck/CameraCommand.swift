@@ -11,6 +11,7 @@ import Observability
 import Session
 import Signalling
 import SignallingClients
+import Terminal
 import Worker
 
 /// `tapedeck camera`.
@@ -92,7 +93,7 @@ struct CameraCommand: AsyncParsableCommand {
     )
     var name = TestTone.usualName
 
-    @Option(help: "Stop after this long. Default: never.")
+    @Option(help: "Stop after this long, for example 10m. Default: never.")
     var duration: TimeArgument?
 
     @Option(
@@ -172,7 +173,10 @@ struct CameraCommand: AsyncParsableCommand {
     private func send() async throws {
         try Runtime.initialise()
         let url = try RoomArgument.parse(self.url)
-        let logger = self.common.logger.forSession()
+        let output = self.common.logOutput()
+        let logger = output.logger().forSession()
+        let lines = LiveLines(output, isWanted: !self.common.json)
+        defer { lines.end() }
         var settings = self.sends
         settings.parameters = try self.captures.values()
         let control = ControlThread(name: "control")
@@ -188,7 +192,8 @@ struct CameraCommand: AsyncParsableCommand {
             try self.session(number, url, control: control, camera: camera, trace: trace, logger: logger)
         }
         let interrupts = Interrupts()
-        let (outcomes, made) = await self.run(sessions, camera, interrupts)
+        let (outcomes, made) = await self.run(sessions, camera, interrupts, lines)
+        lines.end()
         await control.end("stopping the camera", logger: logger) { camera.stop() }
         let failures = outcomes.compactMap { outcome -> SignallingError? in
             if case .failed(let error) = outcome { error } else { nil }
@@ -260,14 +265,15 @@ struct CameraCommand: AsyncParsableCommand {
     private func run(
         _ sessions: [RoomSession],
         _ camera: CameraSource,
-        _ interrupts: Interrupts
+        _ interrupts: Interrupts,
+        _ lines: LiveLines
     ) async -> (outcomes: [SessionOutcome], made: Made) {
         await withTaskGroup(of: SessionOutcome.self) { group in
             for session in sessions where !interrupts.came {
                 group.addTask { await session.run() }
                 if sessions.count > 1 { await self.pace(session, interrupts) }
             }
-            await self.waitForEnd(of: sessions, camera, interrupts)
+            await self.waitForEnd(of: sessions, camera, interrupts, lines)
             let made = Made(by: camera)
             for session in sessions { session.stop() }
             var outcomes: [SessionOutcome] = []
@@ -318,20 +324,25 @@ struct CameraCommand: AsyncParsableCommand {
         for (codec, count) in result.audioPacketsSent { Output.result("\(codec): \(count) packets sent") }
     }
 
-    private func waitForEnd(of sessions: [RoomSession], _ camera: CameraSource, _ interrupts: Interrupts) async {
-        var lines = LiveLines()
+    private func waitForEnd(
+        of sessions: [RoomSession],
+        _ camera: CameraSource,
+        _ interrupts: Interrupts,
+        _ lines: LiveLines
+    ) async {
         let started = ContinuousClock.now
         var lastDrawn = started
         while !interrupts.came, !sessions.allSatisfy(\.status.hasEnded) {
             let now = ContinuousClock.now
             if let duration = self.duration?.duration, now - started >= duration { return }
-            if now - lastDrawn >= .seconds(1), !self.common.json {
+            if now - lastDrawn >= .seconds(1) {
                 lastDrawn = now
                 let peers = sessions.reduce(0) { count, session in
                     let status = session.status
                     return count + status.connectedPeers.count + (status.isPublishing ? 1 : 0)
                 }
-                lines.draw(["\(peers) peers, \(camera.frameCounts.captured) frames captured"])
+                let text = "\(peers) participants, \(camera.frameCounts.captured) frames captured; Ctrl-C stops"
+                lines.draw { TerminalLine.fitting([text], columns: $0, rows: $1) }
             }
             try? await Task.sleep(for: .milliseconds(100))
         }

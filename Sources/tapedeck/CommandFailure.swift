@@ -47,7 +47,8 @@ struct CommandFailure: Error {
         case let error as ExportError: self.init(error.code == .nothingRecorded ? .noMedia : .incomplete, error.message)
         case let error as GStreamerError: self.init(.usage, error.message)
         case let error as CaptureError: self.init(.usage, error.message)
-        case let error as RoomServerError: self.init(.usage, error.message)
+        case let error as RoomServerError:
+            self.init(error.code == .addressInUse ? .unavailable : .usage, error.message)
         // Foundation's own words for a file lack the reason.
         case let error as CocoaError:
             let reason = (error.underlying as? POSIXError).map { String(cString: strerror($0.code.rawValue)) }

@@ -7,10 +7,10 @@ import Observability
 
 /// What every command takes.
 struct CommonOptions: ParsableArguments {
-    @Flag(help: "Print results as JSON, one object a line.")
+    @Flag(help: "Print results as JSON Lines, one object per line.")
     var json = false
 
-    @Option(help: "Lowest log level shown: trace, debug, info, notice, warning, error or critical.")
+    @Option(help: "Minimum log level: trace, debug, info, notice, warning, error or critical.")
     var logLevel: LogLevel = .notice
 
     @Option(help: "Log lines as text, json or journal fields; auto looks where standard error goes.")

@@ -19,7 +19,7 @@ import Worker
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "demo",
-        abstract: "Show the main job: a room server, two test cameras, and a recording of their call.",
+        abstract: "Try it out: record a call of two test cameras on a local room server.",
         discussion: """
             Ends after --duration with an exported MKV. Nothing leaves this machine.
 
@@ -27,19 +27,25 @@ struct DemoCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "Length of the call.")
+    @Option(help: "Length of the call, for example 1m.")
     var duration = TimeArgument(.seconds(12))
 
     @Option(help: "Storage directory.")
     var directory = "."
 
-    @Option(help: "Path of the exported file. Default: in the recording's folder.")
-    var output: String?
+    @Option(help: "Path of the exported file. Default: call.mkv in the recording's folder.")
+    var output: OutputPath?
+
+    @Flag(help: "Replace the file of --output if it exists.")
+    var force = false
 
     @OptionGroup var common: CommonOptions
 
+    mutating func validate() throws { _ = try self.output?.kind(["mkv": ()], of: "demo") }
+
     mutating func run() async throws {
         do {
+            try self.output?.check(replaces: self.force)
             let result = try await self.call()
             if self.common.json {
                 try Output.json(result)
@@ -58,19 +64,21 @@ struct DemoCommand: AsyncParsableCommand {
     /// Server, cameras and recorder, each ended before the one that it needs.
     private func call() async throws -> RecordResult {
         try Runtime.initialise()
-        let logger = self.common.logger
+        let log = self.common.logOutput()
+        let logger = log.logger()
         // What server and cameras tell by the way would hide what the recorder does.
         var others = logger
         if others.logLevel == .notice { others.logLevel = .warning }
         let interrupts = Interrupts()
         return try await LocalRooms.serve(roomCapacity: 3, for: "the call", logger: others) { [others] server in
-            try await self.record(at: server, interrupts, logger, others: others)
+            try await self.record(at: server, interrupts, log, logger, others: others)
         }
     }
 
     private func record(
         at server: String,
         _ interrupts: Interrupts,
+        _ log: LogOutput,
         _ logger: Logger,
         others: Logger
     ) async throws -> RecordResult {
@@ -87,9 +95,9 @@ struct DemoCommand: AsyncParsableCommand {
                 network: network,
                 logger: logger.forSession()
             ),
-            output: self.output,
+            output: self.output?.path,
             directory: self.directory,
-            showsProgress: !self.common.json
+            lines: LiveLines(log, isWanted: !self.common.json)
         )
         let control = ControlThread(name: "cameras")
         let pipelines = try PipelineCatalogue.load()

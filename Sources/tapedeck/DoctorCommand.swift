@@ -11,6 +11,7 @@ import Media
 import Model
 import PipelineCatalogue
 import Signalling
+import Terminal
 
 /// `tapedeck doctor`.
 struct DoctorCommand: AsyncParsableCommand {
@@ -19,8 +20,8 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Check this host: what works, what is missing, what to install.",
         discussion: """
             Looks at GStreamer and its plugins, encoders, devices, ports, storage, clock and limits, in less than ten \
-            seconds. With --config it looks at the storage, the ports and the servers that the configuration names, and \
-            asks each STUN and TURN server for what a call needs: whether it is reached, takes user name and password, \
+            seconds. With --config it looks at the storage, the ports and the servers that the configuration names, tries \
+            the remote of storage.upload with a small file, and asks each STUN and TURN server for what a call needs: whether it is reached, takes user name and password, \
             and lends an address. --ice-server asks one without a configuration. --capacity measures instead how many \
             rooms can be recorded at a time: it fills some for about twenty seconds. Exits with 0 if rooms can be recorded, whatever else is missing, and with 2 if they cannot.
 
@@ -139,6 +140,7 @@ extension DoctorSettings {
     fileprivate init(_ configuration: DaemonConfiguration) {
         self.init()
         self.storageDirectory = configuration.storage.directory
+        self.upload = configuration.storage.upload
         self.minimumFree = UInt64(clamping: configuration.storage.minimumFreeBytes)
         self.mediaPorts = configuration.ice.portRange ?? self.mediaPorts
         self.interfaceHost = configuration.api.host

@@ -14,28 +14,28 @@ struct ExportCommand: AsyncParsableCommand {
         commandName: "export",
         abstract: "Make one file of a recording: every track as received, a grid of all participants, or the audio.",
         discussion: """
-            Works on any recording, also on one that was cut off by a crash or is in progress. The layout "tracks" puts
-            every track on one clock and transcodes nothing; "grid" and "audio" decode and encode. Its file is MKV, with a
-            chapter for each event of the call and its chat as a text track, or WebM or MP4 where the codecs allow.
-            A recording that was cut into segments (record --segment) is exported as one with --series.
+            Works on any recording, also on one that was cut off by a crash or is in progress. The layout "tracks" puts \
+            every track on one clock and transcodes nothing; "grid" and "audio" decode and encode. Its file is MKV, with a \
+            chapter for each event of the call and its chat as a text track, or WebM or MP4 where the codecs allow. For an \
+            MP4 of VP8, use --layout grid. A recording that was cut into segments (record --segment) is exported as one \
+            with --series.
 
             What can be read of a damaged recording is exported too; then the exit code is 5, and notes say what is wrong. \
             One that was only cut off gives 0.
 
             Example: tapedeck export recordings/standup/20261121T031226Z-k3v9q2wtb4n50xjc --output call.mkv
-            Example: tapedeck export 20261121T031226Z --output call.mp4
-            Example: tapedeck export 20261121T031226Z --participant Alice --from 1m30s --to 00:05:00
-            Example: tapedeck export 20261121T031226Z --series --from 2h --to 3h
-            Example: tapedeck export 20261121T031226Z --layout grid --size 1280x720 --output call-grid.mp4
-            Example: tapedeck export 20261121T031226Z --layout audio --format wav --loudness -23
+            Example: tapedeck export k3v9 --output call.mp4
+            Example: tapedeck export k3v9 --participant Alice --from 1m30s --to 00:05:00
+            Example: tapedeck export k3v9 --series --from 2h --to 3h
+            Example: tapedeck export k3v9 --layout grid --size 1280x720 --output call-grid.mp4
+            Example: tapedeck export k3v9 --layout audio --format wav --loudness -23
             """
     )
 
     @Argument(help: "The recording's id, the beginning of it, or its folder.")
     var id: String
 
-    @Option(help: "Storage directory in which an id is looked up.")
-    var directory = "."
+    @OptionGroup var storage: StorageOptions
 
     @Option(help: "Layout: tracks (all, not transcoded), grid (all participants in one video), audio (one mix).")
     var layout: ExportSpec.Layout.Name = .tracks
@@ -53,8 +53,11 @@ struct ExportCommand: AsyncParsableCommand {
     @Option(help: "Where to end, from the recording's start.")
     var to: TimeOffset?
 
-    @Option(help: "Path of the file. Default: call.mkv, for a part call-alice-from-90s.mkv.")
-    var output: String?
+    @Option(help: "Path of the file. Default: call.mkv in the recording's folder, for a part call-alice-from-90s.mkv.")
+    var output: OutputPath?
+
+    @Flag(help: "Replace the file of --output if it exists.")
+    var force = false
 
     @Option(help: "Container: mkv, webm or mp4. Default: from the extension of --output, else mkv.")
     var container: ExportSpec.Container?
@@ -86,7 +89,8 @@ struct ExportCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         do {
-            let folder = try RecordingFolder.find(storage: self.directory, self.id)
+            try self.output?.check(replaces: self.force)
+            let folder = try RecordingFolder.find(storage: try self.storage.directory, self.id)
             let report = try self.export(folder, try self.spec())
             let result = RecordResult(folder: folder, report: report)
             if self.common.json {
@@ -106,9 +110,14 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     private func export(_ folder: RecordingFolder, _ spec: ExportSpec) throws -> ExportReport {
-        let progress = ExportProgressBar(isShown: !self.common.json)
+        let lines = LiveLines(self.common.logOutput(), isWanted: !self.common.json)
+        defer { lines.end() }
+        let progress = ExportProgressBar(lines, spec, output: self.output?.path)
         let interrupts = spec.layout.tracks == nil ? Interrupts() : nil
-        let job = ExportJob(folder, program: Program.name, output: self.output, isStuck: ExportJob.giveUp)
+        interrupts?.abandoning {
+            "what was written so far is in a hidden file next to the output, whose name ends in .partial"
+        }
+        let job = ExportJob(folder, program: Program.name, output: self.output?.path, isStuck: ExportJob.giveUp)
         return try job.run(spec) {
             progress.draw($0)
             guard interrupts?.came != true else {
@@ -120,15 +129,12 @@ struct ExportCommand: AsyncParsableCommand {
     /// What is asked for, checked.
     private func spec() throws -> ExportSpec {
         let given = [
-            ("series", self.series), ("container", self.container != nil), ("size", self.size != nil),
-            ("fps", self.fps != nil), ("codec", self.codec != nil), ("format", self.format != nil),
-            ("loudness", self.loudness != nil),
+            ("container", self.container != nil), ("size", self.size != nil), ("fps", self.fps != nil),
+            ("codec", self.codec != nil), ("format", self.format != nil), ("loudness", self.loudness != nil),
         ]
         for name in given.filter(\.1).map(\.0) + self.switches.map(\.rawValue) {
-            guard let layouts = ExportSpec.layouts[name], !layouts.contains(self.layout) else { continue }
-            let words = layouts.map(\.rawValue).joined(separator: " and ")
-            let reason = name == "series" ? ": grid and audio are made of one segment at a time" : ""
-            throw ValidationError("\(Self.flag(name)) is of the layout \(words)\(reason)")
+            guard let refusal = ExportSpec.refusal(of: name, by: self.layout) else { continue }
+            throw ValidationError("\(Self.flag(name)) \(refusal)")
         }
         let spec = ExportSpec(
             try self.layoutWithOptions(),
@@ -146,7 +152,11 @@ struct ExportCommand: AsyncParsableCommand {
     private func layoutWithOptions() throws -> ExportSpec.Layout {
         switch self.layout {
         case .tracks:
-            let container = self.container ?? .init(path: self.output)
+            let named = try self.kind(OutputPath.ofTracks, isGiven: self.container != nil)
+            if let container = self.container, let named, container != named {
+                throw ValidationError("--container is \(container.rawValue), but the file is named .\(named.rawValue)")
+            }
+            let container = self.container ?? named ?? .mkv
             return .tracks(.init(container: container, switches: Set(self.switches)))
         case .browser: return .browser
         case .grid:
@@ -173,12 +183,16 @@ struct ExportCommand: AsyncParsableCommand {
     }
 
     /// The kind of file that the extension of `output` names; nil without an output.
-    private func kind<Kind>(_ extensions: KeyValuePairs<String, Kind>) throws -> Kind? {
-        guard let name = self.output?.split(separator: "/").last else { return nil }
-        let found = name.split(separator: ".").dropFirst().last?.lowercased()
-        if let kind = extensions.first(where: { $0.key == found }) { return kind.value }
-        let names = extensions.map { ".\($0.key)" }.joined(separator: ", ")
-        throw ValidationError("'\(name)' does not say what kind of file it is: \(self.layout.rawValue) makes \(names)")
+    ///
+    /// - Parameter isGiven: whether an option says it, so that the extension need not.
+    private func kind<Kind>(_ extensions: KeyValuePairs<String, Kind>, isGiven: Bool = false) throws -> Kind? {
+        guard let output = self.output else { return nil }
+        do throws(ValidationError) {
+            return try output.kind(extensions, of: "the layout \(self.layout.rawValue)")
+        } catch {
+            guard isGiven, output.path != "-" else { throw error }
+            return nil
+        }
     }
 
     /// An option's flag, by its name in JSON.
@@ -216,7 +230,7 @@ extension ExportSpec.Tracks.Switch: EnumerableFlag {
     /// For help texts.
     public static func help(for value: Self) -> ArgumentHelp? {
         switch value {
-        case .keepDamaged: "Keep frames that cannot be decoded because packets were lost before them."
+        case .keepDamaged: "Keep video frames that cannot be decoded because of packet loss."
         case .separateTracks: "Export each stream as its own track, also where a sender's source or connection changed."
         case .project: "Also write an OpenTimelineIO project, in which an editor opens all tracks aligned."
         }

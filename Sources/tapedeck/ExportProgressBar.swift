@@ -1,23 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Export
+import Model
+import Terminal
 
 /// Progress of an export, on a terminal.
 final class ExportProgressBar {
-    private var lines = LiveLines()
-    private var lastPercent = -1
-    private let isShown: Bool
+    private let lines: LiveLines
+    private let file: String
+    private let began = ContinuousClock.now
+    private var lastDrawn: ContinuousClock.Instant?
 
-    init(isShown: Bool) {
-        self.isShown = isShown
+    /// - Parameter output: where the file goes; nil for its usual place.
+    init(_ lines: LiveLines, _ spec: ExportSpec, output: String?) {
+        self.lines = lines
+        self.file = (output ?? spec.fileName).split(separator: "/").last.map { String($0) } ?? ""
     }
 
     func draw(_ progress: ExportProgress) {
-        let percent = Int(progress.fraction * 100)
-        guard self.isShown, percent != self.lastPercent else { return }
-        self.lastPercent = percent
-        let filled = percent * 40 / 100
-        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: 40 - filled)
-        self.lines.draw(["exporting [\(bar)] \(percent) %"])
+        let now = ContinuousClock.now
+        if let lastDrawn, now - lastDrawn < .milliseconds(100) { return }
+        self.lastDrawn = now
+        let line = ExportLine(
+            file: self.file,
+            fraction: progress.fraction,
+            elapsedSeconds: (now - self.began).seconds
+        )
+        self.lines.draw { columns, _ in [line.line(columns: columns)] }
     }
 }

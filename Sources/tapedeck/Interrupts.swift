@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@preconcurrency import Dispatch
-import Foundation
+import Glibc
 import Synchronization
 
 /// SIGINT, SIGTERM and SIGHUP: the first asks the command to end well, a second SIGINT or SIGTERM ends the process.
 ///
 /// A terminal that is closed sends SIGHUP, often twice, from the kernel and from the shell.
 final class Interrupts: Sendable {
-    private let count = Atomic(0)
-    private let sources: [any DispatchSourceSignal]
+    private final class State: Sendable {
+        let count = Atomic(0)
+        let loss = Mutex<@Sendable () -> String>({ "what was in progress" })
+    }
+
+    private let state = State()
+    private let watch: SignalWatch
 
     init() {
-        let sources = [SIGINT, SIGTERM, SIGHUP].map { number in
-            signal(number, SIG_IGN)
-            return (number: number, source: DispatchSource.makeSignalSource(signal: number, queue: .global()))
-        }
-        self.sources = sources.map(\.source)
-        for (number, source) in sources {
-            source.setEventHandler { [weak self] in
-                guard let self, self.count.add(1, ordering: .relaxed).newValue > 1, number != SIGHUP else { return }
-                Program.end(.interrupted)
-            }
-            source.activate()
+        self.watch = SignalWatch(SIGINT, SIGTERM, SIGHUP) { [state] number in
+            guard state.count.add(1, ordering: .relaxed).newValue > 1, number != SIGHUP else { return }
+            Output.lastMessage("tapedeck: abandoned: \(state.loss.withLock { $0 }())")
+            Program.end(.interrupted)
         }
     }
 
-    var came: Bool { self.count.load(ordering: .relaxed) > 0 }
+    var came: Bool { self.state.count.load(ordering: .relaxed) > 0 }
+
+    /// Says what a second interrupt leaves undone; `text` is called on another thread and does not wait.
+    func abandoning(_ text: @escaping @Sendable () -> String) { self.state.loss.withLock { $0 = text } }
 }

@@ -2,6 +2,8 @@
 
 import Basics
 import Foundation
+import Observability
+import Terminal
 
 /// Results go to standard output, messages and logs to standard error.
 enum Output {
@@ -11,12 +13,14 @@ enum Output {
 
     /// Text may quote names that come from anybody: what could steer a terminal is shown as `?`.
     static func message(_ text: String) {
-        Self.writeToStandardError(Self.harmless(text) + "\n")
+        // The reader of messages may have gone, as in `2>&1 | head`: the command works on all the same.
+        try? FileHandle.standardError.write(contentsOf: Data((Self.harmless(text) + "\n").utf8))
     }
 
-    /// Who reads messages may have gone, as `2>&1 | head` does: what there is to do is done all the same.
-    fileprivate static func writeToStandardError(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+    /// The last message before the program ends, whether it is taken or not.
+    static func lastMessage(_ text: String) {
+        var asked = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+        if poll(&asked, 1, 500) == 1 { Self.message(text) }
     }
 
     /// Text without what could steer a terminal, or turn its direction; lines and tabs stay.
@@ -40,15 +44,45 @@ enum Output {
     }
 }
 
-/// Lines that are drawn over themselves on a terminal; nothing anywhere else.
-struct LiveLines {
-    private var drawn = 0
+/// Lines that are drawn over themselves on a terminal, below the log; nothing where there is no terminal, or one that
+/// cannot move its cursor.
+struct LiveLines: Sendable {
+    private let output: LogOutput
+    /// Whether anything is drawn: on a terminal that takes it.
+    let isShown: Bool
+    private let hasColour: Bool
 
-    mutating func draw(_ lines: [String]) {
-        guard Output.errorsGoToTerminal else { return }
-        let up = self.drawn > 0 ? "\u{1B}[\(self.drawn)A" : ""
-        let text = lines.map { "\u{1B}[2K\($0)\n" }.joined()
-        Output.writeToStandardError(up + text)
-        self.drawn = lines.count
+    /// - Parameter isWanted: whether to draw at all.
+    init(
+        _ output: LogOutput,
+        isWanted: Bool = true,
+        environment: [String: String] = ProcessInfo.processInfo.environment
+    ) {
+        self.output = output
+        let terminal = environment["TERM"] ?? ""
+        self.isShown = isWanted && Output.errorsGoToTerminal && !["", "dumb"].contains(terminal)
+        // https://no-color.org
+        self.hasColour = environment["NO_COLOR", default: ""].isEmpty
+    }
+
+    /// Columns and rows of the terminal; 80 and 24 where it does not say.
+    static var size: (columns: Int, rows: Int) {
+        var size = winsize()
+        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return (80, 24)
+        }
+        return (Int(size.ws_col), Int(size.ws_row))
+    }
+
+    /// Draws what fits a terminal of so many columns and rows.
+    func draw(_ lines: (_ columns: Int, _ rows: Int) -> [TerminalLine]) {
+        guard self.isShown else { return }
+        let size = Self.size
+        self.output.draw(lines(size.columns, size.rows).map { ($0.text(inColour: self.hasColour), $0.columns) })
+    }
+
+    /// Removes what was drawn.
+    func end() {
+        if self.isShown { self.output.endDrawing() }
     }
 }

@@ -5,6 +5,7 @@ internal import Basics
 import ConfigurationFile
 import GStreamer
 import PipelineCatalogue
+import Terminal
 
 /// `tapedeck pipelines`.
 struct PipelinesCommand: ParsableCommand {
@@ -74,13 +75,13 @@ struct PipelinesCommand: ParsableCommand {
         }
     }
 
-    /// Every output of the configuration whose file needs elements that are not installed here.
+    /// Every capture and output of the configuration whose file needs elements that are not installed here.
     static func problems(
         of configuration: DaemonConfiguration,
         _ catalogue: PipelineCatalogue,
         file path: String
     ) -> [ConfigurationProblem] {
-        configuration.outputFiles(in: catalogue).compactMap { key, file in
+        configuration.pipelineFiles(in: catalogue).compactMap { key, file in
             let missing = file.missingElements.joined(separator: ", ")
             guard !missing.isEmpty else { return nil }
             let message = "\(file.path) needs what is not installed here: \(missing)"

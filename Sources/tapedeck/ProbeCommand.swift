@@ -11,6 +11,7 @@ import Observability
 import PipelineCatalogue
 import Signalling
 import Storage
+import Terminal
 
 /// `tapedeck probe`.
 struct ProbeCommand: AsyncParsableCommand {
@@ -50,7 +51,7 @@ struct ProbeCommand: AsyncParsableCommand {
     )
     var prometheus: String?
 
-    @Option(help: "How long to wait for the first frame.")
+    @Option(help: "How long to wait for the first frame, for example 30s.")
     var wait = TimeArgument(.seconds(30))
 
     @Option(help: "Preferred video codec, vp8, h264, vp9 or any.")

@@ -18,7 +18,8 @@ struct RecordCommand: AsyncParsableCommand {
         commandName: "record",
         abstract: "Join a room, record every track, and export the call as one MKV.",
         discussion: """
-            Records until Ctrl-C, --duration, --until-empty or the loss of the room, then exports.
+            Records until Ctrl-C, --duration, --until-empty or the loss of the room, then exports. A second Ctrl-C abandons \
+            the export and says so; the recording stays.
 
             Example: tapedeck record socketio+http://127.0.0.1:3000/standup --duration 30s --output call.mkv
             Example: tapedeck record socketio+http://127.0.0.1:3000/standup --send v4l2:/dev/video0 --send alsa:default
@@ -26,7 +27,12 @@ struct RecordCommand: AsyncParsableCommand {
             """
     )
 
-    @Argument(help: "The room, for example socketio+https://rtc.example.org/123123.")
+    @Argument(
+        help: ArgumentHelp(
+            "The room, for example socketio+https://rtc.example.org/123123.",
+            discussion: "A password, PIN or token of the room is read from TAPEDECK_ROOM_SECRET."
+        )
+    )
     var url: String
 
     @Option(help: "Stop this long after the first media, for example 30s or 5m.")
@@ -35,8 +41,11 @@ struct RecordCommand: AsyncParsableCommand {
     @Flag(help: "Stop when the last participant has left.")
     var untilEmpty = false
 
-    @Option(help: "Path of the exported file. Default: in the recording's folder.")
-    var output: String?
+    @Option(help: "Path of the exported file: .mkv, .webm or .mp4. Default: call.mkv in the recording's folder.")
+    var output: OutputPath?
+
+    @Flag(help: "Replace the file of --output if it exists.")
+    var force = false
 
     @Flag(help: "Export each stream as its own track, also where a sender's source or connection changed.")
     var separateTracks = false
@@ -66,8 +75,13 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: "Frames per second that --send sends, 1 to 60. Default: 30.")
     var sendFps: Int?
 
-    @Option(help: "Video codec that participants are asked to send, vp8, h264, vp9 or any; --send sends it too.")
-    var codec: PreferredCodec = .vp8
+    @Option(
+        help: ArgumentHelp(
+            "Ask participants for this video codec, and send it: vp8, h264, vp9 or any.",
+            discussion: "Default: vp8; for an .mp4 file h264."
+        )
+    )
+    var codec: PreferredCodec?
 
     @Option(help: RTPArgument.help)
     var rtp: [RTPArgument] = []
@@ -78,7 +92,7 @@ struct RecordCommand: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Record the chat in data channels.")
     var chat = true
 
-    @Option(help: "How long to wait for the first media.")
+    @Option(help: "How long to wait for the first media, for example 5m.")
     var wait = TimeArgument(.seconds(60))
 
     @OptionGroup var captures: CaptureOptions
@@ -91,6 +105,7 @@ struct RecordCommand: AsyncParsableCommand {
         if self.segment != nil, self.output != nil {
             throw ValidationError("--segment makes several exports, --output names one: leave one of them out")
         }
+        _ = try self.preferred()
         _ = try RTPArgument.settings(self.rtp)
         if self.outputsOnly {
             guard !self.rtp.isEmpty else { throw ValidationError("--outputs-only needs --rtp") }
@@ -135,7 +150,7 @@ struct RecordCommand: AsyncParsableCommand {
         }
     }
 
-    private func stay() throws -> RoomStay {
+    private func stay(_ log: LogOutput) throws -> RoomStay {
         let pipelines = try self.captures.files.catalogue()
         return RoomStay(
             url: try RoomArgument.parse(self.url),
@@ -143,16 +158,28 @@ struct RecordCommand: AsyncParsableCommand {
             untilEmpty: self.untilEmpty,
             sends: try self.sends(from: pipelines),
             pipelines: pipelines,
-            preferred: self.codec,
+            preferred: try self.preferred(),
             wait: self.wait.duration,
             network: self.network,
             trace: try self.openTrace(),
-            logger: self.common.logger.forSession()
+            logger: log.logger().forSession()
         )
     }
 
+    /// The video codec that participants are asked to send: one that the exported file takes.
+    private func preferred() throws -> PreferredCodec {
+        switch (try self.output?.kind(OutputPath.ofTracks, of: "record"), self.codec) {
+        case (.mp4, nil): return .h264
+        case (.mp4, .vp8), (.mp4, .any):
+            throw ValidationError("an MP4 file takes no VP8: leave --codec out to ask for h264, or name an .mkv file")
+        case (.webm, .h264), (.webm, .any):
+            throw ValidationError("a WebM file takes no H.264: leave --codec out to ask for vp8, or name an .mkv file")
+        case (_, let codec): return codec ?? .vp8
+        }
+    }
+
     private func relay() async throws {
-        let job = RelayJob(stay: try self.stay(), outputs: try RTPArgument.settings(self.rtp))
+        let job = RelayJob(stay: try self.stay(self.common.logOutput()), outputs: try RTPArgument.settings(self.rtp))
         let result = try await job.run(interrupts: Interrupts())
         if self.common.json { return try Output.json(result) }
         for output in result.outputs {
@@ -167,25 +194,29 @@ struct RecordCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure(error)
         }
-        if ExportSpec.Container(path: self.output) == .mp4 {
+        try self.output?.check(replaces: self.force)
+        if ExportSpec.Container(path: self.output?.path) == .mp4 {
             do throws(ExportError) {
                 try FFmpegMux.requireProgram()
             } catch {
                 throw CommandFailure(error)
             }
         }
+        let log = self.common.logOutput()
+        let lines = LiveLines(log, isWanted: !self.common.json)
         let job = RecordJob(
-            stay: try self.stay(),
-            output: self.output,
+            stay: try self.stay(log),
+            output: self.output?.path,
             switches: self.separateTracks ? [.separateTracks] : [],
             directory: self.directory,
             outputs: try RTPArgument.settings(self.rtp),
             recordsChat: self.chat,
             segment: self.segment?.limit,
             onSegment: { [common] result in
+                lines.end()
                 if common.json { try? Output.json(result) } else { Output.result(result.output) }
             },
-            showsProgress: !self.common.json
+            lines: lines
         )
         let result = try await job.run(interrupts: Interrupts())
         if self.common.json {

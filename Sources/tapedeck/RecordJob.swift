@@ -14,6 +14,7 @@ import Session
 import Signalling
 import SignallingClients
 import Storage
+import Terminal
 import Timeline
 
 /// What came of a recording; printed as JSON for scripts.
@@ -118,9 +119,11 @@ struct RecordJob: Sendable {
     var segment: SegmentPolicy.Limit?
     /// Takes what came of each recording but the last.
     var onSegment: @Sendable (RecordResult) -> Void = { _ in }
-    var showsProgress: Bool
+    /// Where a person watches it.
+    var lines: LiveLines
 
     func run(interrupts: Interrupts) async throws -> RecordResult {
+        defer { self.lines.end() }
         do {
             return try await self.record(interrupts)
         } catch {
@@ -132,7 +135,8 @@ struct RecordJob: Sendable {
         try Runtime.initialise()
         let control = ControlThread(name: "control")
         let camera = try await self.stay.camera(control)
-        let request = self.stay.request(sends: camera != nil)
+        var request = self.stay.request(sends: camera != nil)
+        (request.options.displayName, request.options.records) = (RoomSpec.recorderName, true)
         var settings = RecorderSettings(
             storage: self.directory,
             room: self.stay.url.roomName,
@@ -158,6 +162,10 @@ struct RecordJob: Sendable {
             camera: camera,
             recordsChat: self.recordsChat
         )
+        interrupts.abandoning {
+            guard let folder = recorder.status.folder else { return "nothing was recorded" }
+            return "the files of \(folder.path); `tapedeck export \(folder.path)` makes a file of what they have"
+        }
         let (end, outcome) = await self.watch(session, recorder, interrupts)
         await control.end("stopping the camera", logger: self.stay.logger) { camera?.stop() }
         let sentOn = outputs?.status.map { OutputResult($0) }
@@ -189,6 +197,8 @@ struct RecordJob: Sendable {
     }
 
     private static let patience = Duration.seconds(5)
+    /// A level at which nothing is heard; muted audio has it.
+    private static let silenceDecibels = -90.0
 
     /// Completes every file, however long the disk takes: the export is what the command is for.
     ///
@@ -230,7 +240,8 @@ struct RecordJob: Sendable {
         _ recorder: RecorderThread,
         _ interrupts: Interrupts
     ) async -> RoomStay.End {
-        var live = LiveTable()
+        var live = LiveTable(self.lines, directory: self.directory)
+        defer { live.finish() }
         var tracks: [TrackStatus] = []
         return await self.stay.end(
             of: session,
@@ -241,8 +252,12 @@ struct RecordJob: Sendable {
                 if tracks.contains(where: { $0.units > 0 }) { return .some }
                 return recorded.failure == nil ? .none : .failed
             },
-            meanwhile: { status, now in
-                if self.showsProgress { live.draw(tracks, status, at: now) }
+            meanwhile: { status, elapsed, now in
+                live.draw(tracks, status, elapsed: elapsed, of: self.stay.duration, at: now) { track in
+                    guard let level = recorder.soundLevel(of: track) else { return .unmeasured }
+                    guard let decibels = level.decibels, decibels > Self.silenceDecibels else { return .silent }
+                    return .decibels(decibels)
+                }
             }
         ).end
     }
@@ -312,9 +327,10 @@ struct RecordJob: Sendable {
     }
 
     private func export(_ folder: RecordingFolder) throws -> ExportReport {
-        let progress = ExportProgressBar(isShown: self.showsProgress)
         let tracks = ExportSpec.Tracks(container: .init(path: self.output), switches: self.switches)
+        let spec = ExportSpec(.tracks(tracks))
+        let progress = ExportProgressBar(self.lines, spec, output: self.output)
         return try ExportJob(folder, program: Program.name, output: self.output, isStuck: ExportJob.giveUp)
-            .run(ExportSpec(.tracks(tracks))) { progress.draw($0) }
+            .run(spec) { progress.draw($0) }
     }
 }

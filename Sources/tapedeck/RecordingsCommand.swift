@@ -6,13 +6,14 @@ import Catalogue
 import Foundation
 import Model
 import Storage
+import Terminal
 import Timeline
 
 /// `tapedeck recordings`.
 struct RecordingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recordings",
-        abstract: "List the recordings of a storage directory, oldest first; explain or delete them.",
+        abstract: "List the recordings of a storage directory, oldest first; explain, delete or fetch them.",
         discussion: """
             A recording is `recording`, `finished`, or `interrupted`: cut off by a crash and not yet closed. Its verdict is \
             `complete`, `with gaps` or `damaged`. Reads the folders directly; the daemon need not run. \
@@ -20,7 +21,10 @@ struct RecordingsCommand: AsyncParsableCommand {
 
             Example: tapedeck recordings show k3v9 --directory /var/lib/tapedeck
             """,
-        subcommands: [ListRecordingsCommand.self, ShowRecordingCommand.self, DeleteRecordingsCommand.self],
+        subcommands: [
+            ListRecordingsCommand.self, ShowRecordingCommand.self, DeleteRecordingsCommand.self,
+            FetchRecordingCommand.self,
+        ],
         defaultSubcommand: ListRecordingsCommand.self
     )
 }
@@ -41,10 +45,11 @@ struct ListRecordingsCommand: AsyncParsableCommand {
         do {
             let directory = try self.storage.directory
             try RecordingFolder.requireStorage(directory)
+            let uploads = Catalogue.uploadProgress(storage: directory)
             var rows: [RecordingDescription] = []
             for folder in try RecordingFolder.list(storage: directory) {
                 do throws(StorageError) {
-                    rows.append(RecordingDescription(try RecordingSummary.read(folder)))
+                    rows.append(RecordingDescription(try RecordingSummary.read(folder), uploads[folder.id]))
                 } catch {
                     Output.message("\(folder.path): \(error.message)")
                 }
@@ -78,8 +83,10 @@ struct ShowRecordingCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         do {
-            let folder = try RecordingFolder.find(storage: try self.storage.directory, self.id)
-            let description = RecordingDescription(try RecordingSummary.read(folder))
+            let directory = try self.storage.directory
+            let folder = try RecordingFolder.find(storage: directory, self.id)
+            let upload = Catalogue.uploadProgress(storage: directory)[folder.id]
+            let description = RecordingDescription(try RecordingSummary.read(folder), upload)
             if self.common.json {
                 try Output.json(description)
             } else {
@@ -116,14 +123,16 @@ struct RecordingDescription: Encodable {
     var notes: String?
     var tracks: [RecordingResource.Track]
     var exports: [Export]
+    var upload: RecordingResource.Upload?
 
     private enum CodingKeys: String, CodingKey {
         case id, folder, room, start, durationSeconds, bytes, parts, state, isFinished = "finished", verdict,
             participants
-        case tags, notes, tracks, exports
+        case tags, notes, tracks, exports, upload
     }
 
-    init(_ summary: RecordingSummary) {
+    init(_ summary: RecordingSummary, _ upload: UploadProgress?) {
+        self.upload = upload.map { .init($0) }
         self.id = summary.folder.id.rawValue
         self.folder = summary.folder.path
         self.room = summary.room
@@ -152,18 +161,28 @@ struct RecordingDescription: Encodable {
     /// The state in words.
     private var stateTitle: String { self.state == .unfinished ? "interrupted" : self.state.rawValue }
     private var verdictTitle: String { self.verdict?.title ?? "-" }
-    private var size: String { "\(self.bytes / 1_000_000) MB" }
-    private var length: String { self.durationSeconds.map { "\(Int($0.rounded())) s" } ?? "-" }
+    private var size: String { ReadableText.bytes(self.bytes) }
+    private var length: String { self.durationSeconds.map { ReadableText.clock($0.rounded()) } ?? "-" }
+    /// The start in UTC, to the second.
+    private var startTitle: String { self.start.prefix(19) + "Z" }
+    /// How far the upload is, in a word.
+    private var uploadTitle: String {
+        guard let upload = self.upload else { return "-" }
+        if upload.finished != nil { return "done" }
+        return upload.error == nil ? "\(upload.verifiedFiles) of \(upload.files)" : "failing"
+    }
 
     static func table(_ rows: [RecordingDescription]) -> [String] {
-        let header = ["ID", "ROOM", "START", "LENGTH", "SIZE", "STATE", "VERDICT", "PEOPLE"]
+        let hasUploads = rows.contains { $0.upload != nil }
+        let header =
+            ["ID", "ROOM", "START", "LENGTH", "SIZE", "STATE", "VERDICT", "PEOPLE"] + (hasUploads ? ["UPLOAD"] : [])
         return TextTable.lines(
             [header]
                 + rows.map { row in
                     [
-                        row.id, row.room, String(row.start.prefix(19)), row.length, row.size, row.stateTitle,
+                        row.id, row.room, row.startTitle, row.length, row.size, row.stateTitle,
                         row.verdictTitle, "\(row.participants.count)",
-                    ]
+                    ] + (hasUploads ? [row.uploadTitle] : [])
                 }
         )
     }
@@ -171,23 +190,30 @@ struct RecordingDescription: Encodable {
     /// Everything about one recording.
     var lines: [String] {
         var facts = [
-            ["recording", self.id], ["room", self.room], ["began", self.start], ["length", self.length],
+            ["recording", self.id], ["room", self.room], ["began", self.startTitle], ["length", self.length],
             ["size", self.size], ["state", self.stateTitle], ["verdict", self.verdictTitle],
             ["parts", "\(self.parts)"],
             ["people", self.participants.joined(separator: ", ")], ["folder", self.folder],
         ]
         if !self.tags.isEmpty { facts.append(["tags", self.tags.joined(separator: ", ")]) }
         if let notes = self.notes { facts.append(["notes", notes]) }
+        if let upload = self.upload {
+            facts.append(["upload", "\(self.uploadTitle), \(upload.place)"])
+            if let error = upload.error { facts.append(["", "\(error); next attempt \(upload.nextAttempt ?? "")"]) }
+        }
         let tracks = self.tracks.map { track -> [String] in
-            let rate = track.bitsPerSecond.map { "\($0 / 1000) kbit/s" } ?? "-"
+            let rate = track.bitsPerSecond.map { ReadableText.rate(Double($0)) } ?? "-"
             let sizes = track.sizes?.joined(separator: " ") ?? "-"
             return [
                 track.number.map { "\($0)" } ?? "-", track.kind.rawValue, track.codec.rawValue, track.name ?? "",
-                "\(track.units) units", "\(track.bytes / 1000) kB", rate, sizes, track.file ?? "",
+                "\(track.units) units", ReadableText.bytes(Int64(clamping: track.bytes)), rate, sizes, track.file ?? "",
             ]
         }
         let exports = self.exports.map { export in
-            [export.file, export.layout, "\(Int(export.durationSeconds.rounded())) s", "\(export.bytes / 1000) kB"]
+            [
+                export.file, export.layout, ReadableText.clock(export.durationSeconds.rounded()),
+                ReadableText.bytes(Int64(clamping: export.bytes)),
+            ]
         }
         return TextTable.lines(facts) + ["", "tracks:"] + TextTable.lines(tracks) + ["", "exports:"]
             + (exports.isEmpty ? ["none"] : TextTable.lines(exports))

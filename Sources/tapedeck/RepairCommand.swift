@@ -22,12 +22,14 @@ struct RepairCommand: AsyncParsableCommand {
             read. It may be run at any time and again. Ends with exit code 5 if a recording or a file of one could not be \
             read: then it says which, and why.
 
-            Example: tapedeck repair /var/lib/tapedeck --config /etc/tapedeck/tapedeck.yaml
+            Each recording gets the exports of its room in the configuration, else call.mkv.
+
+            Example: tapedeck repair --config /etc/tapedeck/tapedeck.yaml
+            Example: tapedeck repair --directory /var/lib/tapedeck
             """
     )
 
-    @Argument(help: "The storage directory.")
-    var directory: String
+    @OptionGroup var storage: StorageOptions
 
     @Option(help: "Repair only the recording of this id; may be given several times.")
     var only: [String] = []
@@ -35,11 +37,11 @@ struct RepairCommand: AsyncParsableCommand {
     @Flag(inversion: .prefixedNo, help: "Export what was closed.")
     var export = true
 
-    @Option(help: "Daemon configuration that lists each room's exports. Default: call.mkv for every room.")
-    var config: String?
-
     @Flag(help: ArgumentHelp("Say from time to time how many recordings were looked at.", visibility: .hidden))
     var pulse = false
+
+    @Flag(help: ArgumentHelp("Write the manifests of recordings that are not exported.", visibility: .hidden))
+    var manifests = false
 
     @OptionGroup var common: CommonOptions
 
@@ -65,8 +67,11 @@ struct RepairCommand: AsyncParsableCommand {
         // A terminal that is closed sends it to the daemon as well, which goes on.
         if self.pulse { signal(SIGHUP, SIG_IGN) }
         do {
-            try RecordingFolder.requireStorage(self.directory)
-            let rooms = try self.config.map { try DaemonConfiguration.load(path: $0).rooms } ?? [:]
+            let directory = try self.storage.directory
+            try RecordingFolder.requireStorage(directory)
+            // The usual configuration says nothing of another storage.
+            let config = self.storage.given == nil ? self.storage.configuration.path : self.storage.configuration.config
+            let rooms = try config.map { try DaemonConfiguration.load(path: $0).rooms } ?? [:]
             var active: Set<RecordingID> = []
             var failures = 0
             var told: Set<String> = []
@@ -75,7 +80,7 @@ struct RepairCommand: AsyncParsableCommand {
             let looked = Atomic(0)
             let pulse = self.pulse ? JobPulse { try? Output.json(Pulse(looked: looked.load(ordering: .relaxed))) } : nil
             defer { pulse?.stop() }
-            for folder in try RecordingFolder.list(storage: self.directory) {
+            for folder in try RecordingFolder.list(storage: directory) {
                 guard self.isMeant(folder) else {
                     if folder.isHeld { active.insert(folder.id) }
                     continue
@@ -83,8 +88,11 @@ struct RepairCommand: AsyncParsableCommand {
                 looked.add(1, ordering: .relaxed)
                 missing.remove(folder.id.rawValue)
                 do throws(ExportError) {
-                    // What nobody exports wants no manifest, which takes as long as an export.
-                    let report = try RecordingRepair.finish(folder, onlyUnfinished: !self.export)
+                    // A recording that is not exported or uploaded needs no manifest, which takes as long as an export.
+                    let report = try RecordingRepair.finish(
+                        folder,
+                        onlyUnfinished: !self.export && !self.manifests
+                    )
                     unreadable += report.unreadable.count
                     let room = (try? RecordingSummary.read(folder))?.room ?? ""
                     let specs = rooms[room]?.exportOrders ?? [ExportSpec()]
@@ -97,7 +105,7 @@ struct RepairCommand: AsyncParsableCommand {
                     Output.message("\(folder.path): \(error.message)")
                 }
             }
-            let catalogue = try Catalogue.open(storage: self.directory)
+            let catalogue = try Catalogue.open(storage: directory)
             let report = try await catalogue.rebuild(active: active)
             try catalogue.close()
             for folder in report.unreadable where !told.contains(folder.path) {
@@ -105,10 +113,11 @@ struct RepairCommand: AsyncParsableCommand {
                 Output.message("\(folder.path): \(folder.reason)")
             }
             if !self.common.json {
-                Output.result("catalogue: \(report.read) read, \(report.kept) as they were, \(report.forgotten) gone")
+                let counts = "\(report.read) updated, \(report.kept) unchanged, \(report.forgotten) removed"
+                Output.result("Catalogue: \(counts)")
             }
             if let id = missing.min() {
-                throw CommandFailure(.usage, "there is no recording \(id) in \(self.directory)")
+                throw CommandFailure(.usage, "there is no recording \(id) in \(directory)")
             }
             guard failures == 0 else {
                 throw CommandFailure(.incomplete, "\(failures) recordings could not be repaired; they are as they were")
@@ -154,7 +163,7 @@ struct RepairCommand: AsyncParsableCommand {
             try? Output.json(line)
         } else {
             let result = exports.first.map { ", exported: \($0.verdict.title)" } ?? ""
-            Output.result("\(folder.path): closed, \(report.repaired.count) files mended\(result)")
+            Output.result("\(folder.path): closed, \(report.repaired.count) files repaired\(result)")
             for (file, reason) in report.unreadable.sorted(by: { $0.key < $1.key }) {
                 Output.result(Output.harmless("  \(file) is left as it is: \(reason)"))
             }

@@ -123,12 +123,12 @@ struct RoomStay: Sendable {
     ///
     /// - Parameters:
     ///   - media: what there is by now.
-    ///   - meanwhile: called after each look that found no reason.
+    ///   - meanwhile: called after each look that found no reason, with the time since the first media.
     func end(
         of session: RoomSession,
         _ interrupts: Interrupts,
         media: () -> Media,
-        meanwhile: (RoomSessionStatus, ContinuousClock.Instant) -> Void = { _, _ in }
+        meanwhile: (RoomSessionStatus, Duration?, ContinuousClock.Instant) -> Void = { _, _, _ in }
     ) async -> (end: End, hadMedia: Bool) {
         let started = ContinuousClock.now
         var firstMedia: ContinuousClock.Instant?
@@ -145,7 +145,7 @@ struct RoomStay: Sendable {
             } else if now - started >= self.wait || found == .failed {
                 return (.noMedia, false)
             }
-            meanwhile(status, now)
+            meanwhile(status, firstMedia.map { now - $0 }, now)
             try? await Task.sleep(for: .milliseconds(100))
         }
     }

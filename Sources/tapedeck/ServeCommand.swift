@@ -19,7 +19,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(help: "Address and port; port 0 chooses a free one.")
     var listen = ListenAddress(host: "127.0.0.1", port: 3000)
 
-    @Option(help: "How many members a room holds; more than two form a mesh.")
+    @Option(help: "How many members a room holds, 2 or more; more than two form a mesh.")
     var roomSize = 2
 
     @OptionGroup var common: CommonOptions
@@ -29,6 +29,10 @@ struct ServeCommand: AsyncParsableCommand {
         var host: String
         var port: Int
         var url: String
+    }
+
+    mutating func validate() throws {
+        guard self.roomSize >= 2 else { throw ValidationError("--room-size takes 2 or more, not \(self.roomSize)") }
     }
 
     mutating func run() async throws {

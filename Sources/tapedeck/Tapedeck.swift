@@ -12,7 +12,7 @@ struct Tapedeck: AsyncParsableCommand {
         abstract: "Join WebRTC rooms without a browser: record every track, send a camera.",
         discussion: """
             Exit codes: 0 done, 1 temporary failure (port in use, disk full), 2 usage, 3 could not join or the daemon does not answer, 4 joined but no media came, 5 recorded but damaged or incomplete, \
-            6 probed with a score below the threshold, 130 interrupted before anything was recorded or measured.
+            6 probed with a score below the threshold, 130 interrupted before anything was recorded or measured, or abandoned by a second Ctrl-C.
 
             Example: tapedeck record socketio+https://rtc.example.org/123123 --duration 30s
             """,

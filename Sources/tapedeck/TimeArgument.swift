@@ -3,7 +3,7 @@
 import ArgumentParser
 import Basics
 
-/// A length of time: `500ms`, `30s`, `5m`, `2h`, or bare seconds.
+/// A length of time: `500ms`, `30s`, `5m` or `2h`.
 struct TimeArgument: ExpressibleByArgument, Sendable {
     var duration: Duration
 

@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// A point in a recording: `90s`, `1m30s`, `01:30`, `00:01:30.5`, or bare seconds; 0 to a year.
+/// A point in a recording: `90s`, `1m30s`, `01:30` or `00:01:30.5`; 0 to a year.
 struct TimeOffset: ExpressibleByArgument, Sendable {
     var duration: Duration
 
@@ -25,9 +25,8 @@ struct TimeOffset: ExpressibleByArgument, Sendable {
         return minutes < 60 ? Double(first) * 3600 + Double(minutes) * 60 + seconds : nil
     }
 
-    /// Numbers with units that get smaller; a number alone is seconds.
+    /// Numbers with units that get smaller.
     private static func units(_ text: String) -> Double? {
-        if let seconds = Self.number(text[...]) { return seconds }
         let factors: [(name: String, seconds: Double)] = [("h", 3600), ("m", 60), ("s", 1), ("ms", 0.001)]
         var rest = text[...]
         var largest = 0

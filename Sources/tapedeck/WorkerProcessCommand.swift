@@ -69,12 +69,10 @@ struct WorkerProcessCommand: AsyncParsableCommand {
             limits: StopLimits(process: self.stopLimit.duration)
         ) { _exit(1) }
         // A terminal sends SIGINT to the supervisor as well, which decides.
-        for number in [SIGTERM, SIGINT] { signal(number, SIG_IGN) }
-        let termination = DispatchSource.makeSignalSource(signal: SIGTERM, queue: .global())
-        termination.setEventHandler { worker.shutDown(because: "SIGTERM") }
-        termination.activate()
+        signal(SIGINT, SIG_IGN)
+        let termination = SignalWatch(SIGTERM) { _ in worker.shutDown(because: "SIGTERM") }
         await worker.run()
-        termination.cancel()
+        withExtendedLifetime(termination) {}
     }
 
     /// Says why a job's arguments were not taken, as the job itself would have: its daemon waits for a word.

@@ -7,7 +7,8 @@ import Testing
     @Test(
         arguments: [
             ("tracks/001-alice-video.mkv", "video/x-matroska"), ("call.MP4", "video/mp4"),
-            ("call-audio.opus", "audio/ogg"), ("a.ogg", "audio/ogg"), ("call-audio.wav", "audio/wav"),
+            ("call-audio.opus", "audio/ogg"), ("a.ogg", "audio/ogg"), ("a.tar", "application/x-tar"),
+            ("call-audio.wav", "audio/wav"),
             ("a.b.log", "text/plain; charset=utf-8"), ("mkv", "application/octet-stream"),
             ("", "application/octet-stream"), ("a.", "application/octet-stream"),
             (".otio", "application/octet-stream"),

@@ -107,10 +107,10 @@ def main():
             with ThreadPoolExecutor(len(rooms)) as pool:
                 jobs = [pool.submit(kill, room, waits[number::len(rooms)]) for number, room in enumerate(rooms)]
                 killed = [one for job in jobs for one in job.result()]
-            repair = stage.run_tapedeck("repair", stage.folder / "storage", "--json", timeout=300)
+            repair = stage.run_tapedeck("repair", "--directory", stage.folder / "storage", "--json", timeout=300)
             assert repair.exit_code == 0, repair.story()
             closed = {record["folder"] for record in map(json.loads, repair.output.splitlines())}
-            again = stage.run_tapedeck("repair", stage.folder / "storage", "--json", timeout=300)
+            again = stage.run_tapedeck("repair", "--directory", stage.folder / "storage", "--json", timeout=300)
             assert again.exit_code == 0 and not again.output.strip(), again.story()
             results = []
             for folder, at in killed:

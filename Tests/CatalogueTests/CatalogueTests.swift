@@ -57,6 +57,22 @@ import Timeline
         #expect(try await again.list(RecordingFilter()).recordings == [entry])
     }
 
+    @Test func keepsRoomsThatClientsAdded() async throws {
+        let catalogue = try self.storage.open()
+        let record = JSONValue.object(["video": .bool(false)])
+        let room = JSONValue.object(["url": "socketio+http://h/a", "secret": "s", "record": record])
+        try await catalogue.keepRoom("a") { room }
+        try await catalogue.keepRoom("b") { .object(["url": "x"]) }
+        try await catalogue.keepRoom("a") { .object(["url": "y", "priority": .integer(7)]) }
+        try await catalogue.keepRoom("b") { nil }
+        try await catalogue.keepRoom("never") { nil }
+        try catalogue.close()
+        let again = try self.storage.open()
+        #expect(try await again.rooms() == ["a": .object(["url": "y", "priority": .integer(7)])])
+        try await again.keepRoom("a") { room }
+        #expect(try await again.rooms() == ["a": room])
+    }
+
     /// From a catalogue of schema 8 to one of schema 4, without what came between.
     private static let before = """
         ALTER TABLE recordings DROP COLUMN tags;

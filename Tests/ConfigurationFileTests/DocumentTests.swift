@@ -58,6 +58,7 @@ import Yams
         let workshop = try #require(read.rooms["workshop"])
         var record = RecordSpec()
         record.preferredCodec = .vp8
+        record.announcement = "This call is recorded."
         #expect(workshop.spec.record == record)
         #expect(workshop.exports == [ExportSpec()])
         #expect(workshop.spec.send == SendSpec(audio: nil))

@@ -32,6 +32,13 @@ import Testing
         #expect(read.storage.keep == .seconds(30 * 86_400))
         #expect(read.storage.keepBytes == 500 << 30)
         #expect(read.storage.synchroniseEvery == .milliseconds(500))
+        var upload = UploadSpec(remote: "arc:recordings/of us")
+        upload.config = "/etc/tapedeck/rclone.conf"
+        upload.prefix = "x-{day}/{room}"
+        upload.parts = [.tracks, .exports]
+        upload.speedLimit = 20_000_000
+        upload.verify = .read
+        #expect(read.storage.upload == upload)
         #expect(
             read.ice.servers == [
                 NetworkSpec.Server(urls: ["stun:stun.example.org:3478"]),
@@ -53,6 +60,12 @@ import Testing
         #expect(read.workers.longestRestartDelay == .seconds(3600))
         #expect(read.workers.maximumMemoryBytes == 512_000_000)
         #expect(read.workers.exportJobs == 2)
+    }
+
+    @Test func uploadsNeedARemoteAlone() throws {
+        let read = try configuration("storage: { upload: { remote: 'arc:' } }")
+        #expect(read.storage.upload == UploadSpec(remote: "arc:"))
+        #expect(try configuration("storage: { keep: 30d }").storage.upload == nil)
     }
 
     @Test func readsTheInterfaceAndTheWebhooks() throws {
@@ -104,13 +117,24 @@ import Testing
         #expect(try configuration("rtsp: {}").rtsp == RTSPConfiguration())
     }
 
+    /// Also where a recording is only made by hand.
+    @Test(arguments: ["", ", record: none", ", record: { automatic: false }"])
+    func readsWhatIsAnnounced(record: String) throws {
+        let text = "rooms: { a: { url: 'socketio+http://h/r', announce: 'Wörds: 7'\(record) } }"
+        let room = try #require(try configuration(text).rooms["a"])
+        #expect(room.announcement == "Wörds: 7")
+        #expect(room.spec.record?.announcement == (record == ", record: none" ? nil : "Wörds: 7"))
+        let other = try #require(try configuration(text.replacing("7", with: "8")).rooms["a"])
+        #expect(other.changes(from: room) == [.record])
+    }
+
     @Test func readsRooms() throws {
         let rooms = try Self.everything().rooms
         #expect(rooms.keys.sorted() == ["asked", "standup", "weekly"])
         let standup = try #require(rooms["standup"])
         let address = RoomURL.SocketIO(isSecure: true, host: "rtc.example.org", room: "123123")
         #expect(standup.address.url == RoomURL(address))
-        #expect(standup.spec.displayName == "tapedeck")
+        #expect(standup.spec.displayName == nil)
         #expect(standup.join == .always)
         var record = RecordSpec()
         record.audio = false

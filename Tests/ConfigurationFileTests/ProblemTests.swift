@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
+import Foundation
 import Testing
 
 /// What is told of wrong texts, in the exact words.
@@ -38,12 +39,34 @@ import Testing
                 "line 11, column 49: rooms.one.record.segment: found 30; accepted: a time from 10s to 7d or a size from "
                     + "1MB to 1TB with its unit, such as 30m or 2GB, or none",
                 #"line 12, column 15: rooms.two.url: room URL, scheme: "http" is not a room scheme; did you mean "#
-                    + "socketio+http?. A right one: socketio+https://rtc.example.org/123123",
+                    + "socketio+http?. Example: socketio+https://rtc.example.org/123123",
                 "line 12, column 57: rooms.two.send.fps: found 1000; accepted: a whole number from 1 to 60",
                 "line 12, column 72: rooms.two.send.bitrate: found 1500; accepted: a bit rate from 50k to 50M, such "
                     + "as 1500k or 2M",
             ]
         )
+    }
+
+    @Test func problemsThatAreFoundWithoutTheTextGetTheirPlaces() throws {
+        let path = NSTemporaryDirectory() + "places-\(UInt64.random(in: 0...(.max))).yaml"
+        defer { unlink(path) }
+        let text = "rooms:\n  r:\n    url: socketio+http://h/1\n    outputs:\n      - pipeline: { file: hls }\n"
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        let key = "rooms.r.outputs[0].pipeline.file"
+        let problems = [
+            ConfigurationProblem(file: path, key: key, message: "m"),
+            ConfigurationProblem(file: "other", key: key, message: "m"),
+            ConfigurationProblem(file: path, line: 1, column: 2, key: key, message: "m"),
+            ConfigurationProblem(file: path, key: "storage.directory", message: "m"),
+        ]
+        let found = DaemonConfiguration.located(problems, in: path).map(\.description)
+        #expect(
+            found == [
+                "\(path):5:21: \(key): m", "other: \(key): m", "\(path):1:2: \(key): m",
+                "\(path): storage.directory: m",
+            ]
+        )
+        #expect(DaemonConfiguration.located(problems, in: path + "-gone") == problems)
     }
 
     @Test func aProblemHasItsParts() throws {
@@ -104,8 +127,8 @@ import Testing
             ("api: { listen: \"127.0.0.1:65536\" }", "api.listen: found"),
             ("api: { listen: \"127.0.0.999:1\" }", "api.listen: found"),
             ("api: { listen: \"h:1\", tokens: [] }", "api.listen: a token is needed"),
-            ("api: { token: short }", "api.token: found a text that is not shown"),
-            ("api: { token: 12345678901234567 }", "api.token: found a number that is not shown"),
+            ("api: { token: short }", "api.token: found a text, hidden because it is secret"),
+            ("api: { token: 12345678901234567 }", "api.token: found a number, hidden because it is secret"),
             ("api: { token: [] }", "api.token: found a list"),
             ("api: { tokens: [s3cret-s3cret-s3cret] }", "api.tokens[0]: found a text; accepted"),
             ("api: { tokens: [{name: a, scopes: [read]}] }", "api.tokens[0].value: either value or sha256"),
@@ -115,7 +138,7 @@ import Testing
             ),
             (
                 "api: { tokens: [{name: a, sha256: \"abc\", scopes: [read]}] }",
-                "api.tokens[0].sha256: found a text that"
+                "api.tokens[0].sha256: found a text, hidden"
             ),
             ("api: { tokens: [{name: a, value: s3cret-s3cret-s3cret}] }", "api.tokens[0].scopes: missing"),
             (
@@ -132,8 +155,8 @@ import Testing
             ("webhooks: {}", "webhooks: found a mapping"),
             ("webhooks: [{}]", "webhooks[0].url: missing"),
             ("webhooks: [{url: \"https://h/x\"}]", "webhooks[0].secret: missing"),
-            ("webhooks: [{url: \"ftp://h/x\"}]", "webhooks[0].url: found a text that is not shown"),
-            ("webhooks: [{url: \"https://u:p@h/x\"}]", "webhooks[0].url: found a text that is not shown"),
+            ("webhooks: [{url: \"ftp://h/x\"}]", "webhooks[0].url: found a text, hidden because it is secret"),
+            ("webhooks: [{url: \"https://u:p@h/x\"}]", "webhooks[0].url: found a text, hidden because it is secret"),
             ("webhooks: [{url: \"https://h/x\", events: [recording]}]", "webhooks[0].events[0]: found"),
             ("webhooks: [{url: \"https://h/x\"}]\nwebhook_hosts: [g]", "webhooks[0].url: its host is not one of"),
             (
@@ -154,6 +177,24 @@ import Testing
             ("storage: { minimum_free: 2 GB }", "storage.minimum_free: found \"2 GB\""),
             ("storage: { minimum_free: -2GB }", "storage.minimum_free: found \"-2GB\""),
             ("storage: { keep: ~ }", "storage.keep: found nothing"),
+            ("storage: { upload: }", "storage.upload: found nothing"),
+            ("storage: { upload: {} }", "storage.upload.remote: missing"),
+            ("storage: { upload: { remote: arc } }", "storage.upload.remote: found \"arc\""),
+            ("storage: { upload: { remote: ':s3,secret=x:b' } }", "storage.upload.remote: found"),
+            ("storage: { upload: { remote: 'arc,secret=x:b' } }", "storage.upload.remote: found"),
+            ("storage: { upload: { remote: '-x:b' } }", "storage.upload.remote: found \"-x:b\""),
+            ("storage: { upload: { remote: 'arc:a/../b' } }", "storage.upload.remote: found"),
+            ("storage: { upload: { remote: 'arc:b', config: rclone.conf } }", "storage.upload.config: found"),
+            ("storage: { upload: { remote: 'arc:b', prefix: /x } }", "storage.upload.prefix: found \"/x\""),
+            ("storage: { upload: { remote: 'arc:b', prefix: '{host}' } }", "storage.upload.prefix: found"),
+            ("storage: { upload: { remote: 'arc:b', prefix: 'a/../b' } }", "storage.upload.prefix: found"),
+            ("storage: { upload: { remote: 'arc:b', parts: [] } }", "storage.upload.parts: found a list of 0"),
+            (
+                "storage: { upload: { remote: 'arc:b', parts: [track] } }",
+                "storage.upload.parts[0]: found \"track\"; did you"
+            ),
+            ("storage: { upload: { remote: 'arc:b', speed_limit: 20M } }", "storage.upload.speed_limit: found \"20M\""),
+            ("storage: { upload: { remote: 'arc:b', verify: none } }", "storage.upload.verify: found \"none\""),
             ("storage: { directory: \"/a\\nb\" }", "storage.directory: found \"/ab\""),
             ("rooms: []", "rooms: found a list; accepted: a mapping from names to rooms"),
             ("rooms: { a: }", "rooms.a: found nothing; accepted: a mapping with url"),
@@ -313,6 +354,13 @@ import Testing
             ("rooms: { a: { url: \"${a b}\" } }", "rooms.a.url: \"${a b}\" is not a reference; accepted"),
             ("rooms: { a: { url: \"${a\" } }", "rooms.a.url: ${ without }; accepted: ${NAME}, ${file:/path}"),
             ("rooms: { <<: {} }", "rooms.<<: cannot be a room's name"),
+            ("rooms: { a: { url: 'janus+ws://h/?room=1', announce: x } }", "rooms.a.announce: janus has no chat"),
+            ("rooms: { a: { url: 'whep+http://h/r', announce: x } }", "rooms.a.announce: whep has no chat"),
+            (
+                "rooms: { a: { url: 'socketio+http://h/r', announce: x, record: { chat: false } } }",
+                "rooms.a.announce: record.chat is off; accepted: record.chat: true, or no announce"
+            ),
+            ("rooms: { a: { url: 'socketio+http://h/r', announce: '' } }", "rooms.a.announce: found \"\""),
             ("? [a]\n: b", "a key that is not a text"),
             ("storage: !!set {}", "storage: tags are not taken: tag:yaml.org,2002:set"),
             ("storage: !mine {}", "storage: tags are not taken: !mine"),
@@ -335,7 +383,8 @@ import Testing
             "rooms: { a: { url: \"socketio+http://h/r\", record: { export: [grid], project: false } } }",
             "rooms: { a: { url: \"whip+http://h/r\", send: { capture: test } } }",
             "rooms: { a: { url: \"whep+http://h/r\", send: none } }",
-            "rooms: { a: { url: \"xmpp://me@h/?peer=ada@h\", secret: \"p w\" } }",
+            "rooms: { a: { url: \"xmpp://me@h/?peer=ada@h\", secret: \"p w\", announce: This is recorded. } }",
+            "rooms: { a: { url: \"socketio+http://h/r\", announce: x, record: none } }",
         ]
     )
     func whatWorksIsTaken(text: String) {

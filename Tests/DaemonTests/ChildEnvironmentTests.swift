@@ -28,6 +28,15 @@ import Testing
         #expect(names.count >= ProcessInfo.processInfo.environment.count - 4, "everything else is passed on")
     }
 
+    @Test func onlyRcloneGetsTheSecretsOfARemote() async {
+        let name = "RCLONE_CONFIG_ARC_SECRET_ACCESS_KEY"
+        setenv(name, "secret", 1)
+        defer { unsetenv(name) }
+        let values = NotedValueSource()
+        #expect(await !self.names(values).contains(name))
+        #expect(ChildEnvironment(values: values).ofUploads[name] == "secret")
+    }
+
     @Test func notesWhatAConfigurationAsksForEvenIfItIsRefused() {
         let values = NotedValueSource()
         #expect(throws: ConfigurationError.self) {

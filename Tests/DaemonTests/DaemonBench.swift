@@ -93,6 +93,7 @@ final class DaemonBench: Sendable {
             configuration: configuration,
             launcher: launcher,
             recordings: store.keeper,
+            kept: KeptRooms(catalogue: self.catalogue, logger: logger ?? self.logger),
             rtsp: RTSPKeeper(configuration: nil, launcher: launcher, logger: self.logger),
             bus: self.bus,
             metrics: self.metrics,

@@ -126,6 +126,20 @@ import Testing
         #expect(book.isWanted("a", at: within.addingTimeInterval(86_400)))
     }
 
+    @Test func whyWeAreNotThereIsSaid() throws {
+        var book = try Self.book([
+            "always": "until_empty: true", "asked": "join: on-demand", "planned": Self.window,
+        ])
+        #expect(book.absence(of: "always", at: Self.monday) == nil)
+        #expect(book.absence(of: "asked", at: Self.monday) == "waits for a request to record")
+        #expect(book.absence(of: "planned", at: Self.monday) == "outside its schedule")
+        #expect(book.absence(of: "planned", at: Self.monday.addingTimeInterval(45 * 60)) == nil)
+        #expect(Self.empty(&book, "always", at: Self.monday) == ["always"])
+        #expect(book.absence(of: "always", at: Self.monday) == "everyone has left")
+        #expect(book.nextWindow(of: "planned", after: Self.monday) == Self.monday.addingTimeInterval(30 * 60))
+        #expect(book.nextWindow(of: "always", after: Self.monday) == nil)
+    }
+
     @Test func twinsHaveOneURLAndOneName() throws {
         var book = try Self.book(["a": ""])
         var other = try RoomConfiguration.parse(name: "b", text: "url: socketio+http://192.0.2.1/a")

@@ -63,6 +63,12 @@ import Testing
         await self.supervisor.fleet.rooms[name]?.order.record
     }
 
+    @Test func whatIsRecordedByHandIsAnnounced() async throws {
+        try await self.add("room", "record: none, announce: recorded")
+        _ = try await self.supervisor.perform(.record, on: "room")
+        #expect(await self.recorded("room")?.announcement == "recorded")
+    }
+
     /// Also where the definition has nothing that could be limited.
     @Test func whatIsRecordedByHandLosesItsPicturesFirst() async throws {
         try await self.add("room", "record: none")

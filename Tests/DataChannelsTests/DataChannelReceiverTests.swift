@@ -34,6 +34,49 @@ import Testing
         #expect(peer.acknowledged?.blocks == 0)
     }
 
+    /// The DATA chunks of a packet: stream, number in the stream, protocol and bytes.
+    private func written(_ packets: [[UInt8]]?) -> [[UInt8]] {
+        (packets ?? []).compactMap { SCTPPacket($0) }.flatMap(\.chunks).filter { $0.kind == .data }
+            .map { Array($0.value.dropFirst(4)) }
+    }
+
+    @Test func aTextGoesIntoTheChatAndIsRepeatedUntilItIsAcknowledged() {
+        var peer = SendingPeer()
+        #expect(peer.receiver.write("early") == nil)
+        peer.establish()
+        #expect(peer.receiver.write("early") == nil, "there is no channel")
+        peer.send([peer.open("files", stream: 2), peer.open("Team chat", stream: 6)])
+        let packets = peer.receiver.write("wörd")
+        #expect(self.written(packets) == [[0, 6, 0, 1, 0, 0, 0, 51] + Array("wörd".utf8)])
+        // The acknowledgements of the channels are not answered either.
+        #expect(self.written(peer.receiver.repeatUnacknowledged()).count == 3)
+        let last = peer.receiver.repeatUnacknowledged().compactMap { SCTPPacket($0) }.flatMap(\.chunks).last
+        var reader = ByteReader(last?.value ?? [])
+        let number = reader.uint32() ?? 0
+        let empty = SendingPeer.number(UInt32(9_999)) + SendingPeer.number(UInt32(0))
+        peer.send([SCTPChunk(.selectiveAcknowledgement, SendingPeer.number(number) + empty)])
+        #expect(!peer.receiver.awaitsAcknowledgement)
+        #expect(peer.receiver.write("") == nil)
+        #expect(peer.receiver.write(String(repeating: "x", count: 1_001)) == nil)
+        let longest = peer.receiver.write(String(repeating: "x", count: 1_000))
+        #expect(longest?.count == 1 && longest?.first.map { $0.count < 1_200 } == true)
+    }
+
+    @Test func aTextGoesIntoTheFirstChannelIfNoneIsCalledChat() {
+        var peer = SendingPeer()
+        peer.establish()
+        peer.send([peer.open("b", stream: 4), peer.open("a", stream: 3)])
+        #expect(self.written(peer.receiver.write("x")).first?.prefix(2) == [0, 3])
+    }
+
+    @Test func whatAPeerNeverAcknowledgesIsBounded() {
+        var peer = SendingPeer()
+        peer.establish()
+        peer.send([peer.open("chat")])
+        let taken = (0..<1_000).filter { _ in peer.receiver.write("x") != nil }.count
+        #expect(taken < DataChannelLimits.channels)
+    }
+
     @Test func textMayComeWithTheCookieAndWithoutAChannel() {
         var peer = SendingPeer()
         let cookie = peer.begin()

@@ -2,6 +2,7 @@
 
 import Foundation
 import GStreamer
+import Model
 import Testing
 
 @testable import Diagnosis
@@ -20,6 +21,14 @@ import Testing
 
     @Test func `a healthy system has nothing to complain of`() {
         #expect(Self.healthy.findings.map(\.level) == Array(repeating: .ok, count: 6))
+    }
+
+    @Test func `an upload without tracks or journal is warned of`() {
+        var spec = UploadSpec(remote: "arc:x")
+        #expect(Finding(spec, failure: nil).level == .ok)
+        spec.parts = [.exports, .tracks]
+        let finding = Finding(spec, failure: nil)
+        #expect(finding.level == .warning && finding.meaning?.contains("retention deletes") == true)
     }
 
     @Test func `each weakness is a warning of its own`() {

@@ -10,12 +10,15 @@ from playwright.sync_api import sync_playwright
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
 FLAGS = ["--no-sandbox", "--autoplay-policy=no-user-gesture-required"]
+# A camera that nobody has to permit, and its media on loopback.
+CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--allow-loopback-in-peer-connection",
+          "--disable-features=WebRtcHideLocalIpsWithMdns"]
 
 
 @contextlib.contextmanager
-def chromium():
+def chromium(*flags):
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS, timeout=90_000)
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=[*FLAGS, *flags], timeout=90_000)
         try:
             yield browser
         finally:

@@ -196,7 +196,7 @@ def test_a_bad_recording_is_reported_and_left_as_it_is(stage, good, name):
         assert code == expected or name.startswith("cut off") and code == 0, story
     middle = contents(storage)
     for _ in range(2):
-        code, story = run("repair", storage)
+        code, story = run("repair", "--directory", storage)
         assert code in (0, 5), story
     after = contents(storage)
     # What was there is there; only a repair of what was cut off completes what it can read.

@@ -165,7 +165,7 @@ def test_a_killed_supervisor_leaves_no_worker_and_the_next_one_repairs(stage):
     daemon.wait_for("the next recording's", lambda: exported(daemon.storage, 2))
     # The same by hand, and once.
     for count in (1, 0):
-        repair = stage.run_tapedeck("repair", copy, "--config", daemon.path, "--json")
+        repair = stage.run_tapedeck("repair", "--directory", copy, "--config", daemon.path, "--json")
         assert repair.exit_code == 0, repair.story()
         told = json_objects(repair.output.splitlines())
         assert [[pathlib.Path(path).name for path in line["outputs"]] for line in told] == [
@@ -280,7 +280,7 @@ def test_shutdown_finishes_exports_and_leaves(stage):
     assert listed.exit_code == 0 and row["verdict"] in WHOLE and row["finished"], listed.story()
     shown = stage.run_tapedeck("recordings", "show", row["id"][:6], "--directory", daemon.storage)
     assert shown.exit_code == 0 and "call.mkv" in shown.output, shown.story()
-    again = stage.run_tapedeck("repair", daemon.storage)
+    again = stage.run_tapedeck("repair", "--directory", daemon.storage)
     assert again.exit_code == 0 and "closed" not in again.output, again.story()
 
 

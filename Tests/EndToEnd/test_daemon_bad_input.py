@@ -314,7 +314,7 @@ def test_a_storage_has_one_daemon(stage):
     assert f"another daemon has the storage directory {daemon.storage}" in refused.messages, refused.story()
     assert daemon.get("/v1/rooms")["rooms"] == []
     # Whoever looks for recordings needs no turn.
-    repair = stage.run_tapedeck("repair", daemon.storage)
+    repair = stage.run_tapedeck("repair", "--directory", daemon.storage)
     assert repair.exit_code == 0, repair.story()
     daemon.process.signal(signal.SIGKILL)
     daemon.process.wait()

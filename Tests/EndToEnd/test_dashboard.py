@@ -154,6 +154,14 @@ def test_a_call_is_watched_steered_played_and_deleted(call, browser, viewport):
     call.wait_for("codec and processor", lambda: "VP8 320×180" in (text := card.inner_text()) and "CPU" in text)
     check_layout(page, viewport["width"])
 
+    # A clock that runs between two answers of the daemon.
+    clock = see(card.locator(".clock"))
+    shown = clock.inner_text()
+    assert re.fullmatch(r"\d+:\d\d", shown)
+    page.wait_for_function(
+        "shown => [...document.querySelectorAll('.clock')].some(({ textContent }) => textContent && textContent !== shown)",
+        arg=shown)
+
     # Orders.
     press(dashboard, card, "Pause", "Paused")
     press(dashboard, card, "Resume", "Recording")
@@ -164,6 +172,7 @@ def test_a_call_is_watched_steered_played_and_deleted(call, browser, viewport):
     card.get_by_role("button", name="Mark standup").click()
     page.get_by_role("textbox", name="Text").fill("the decision")
     page.keyboard.press("Enter")
+    see(page.get_by_role("status").filter(has_text=re.compile("^standup: marked “the decision” at \\d")))
     journal, = (call.storage / "recordings" / "standup").glob("*/journal.jsonl")
     call.wait_for("the mark in the journal", lambda: "the decision" in journal.read_text())
     press(dashboard, card, "Stop", "Not recording")
@@ -217,8 +226,13 @@ def add_and_remove_a_room(dashboard, call):
     with page.expect_response(posted("/v1/rooms")) as refused:
         form.get_by_role("button", name="Add room").click()
     assert refused.value.status == 422
-    assert "url" in see(form.get_by_role("alert").get_by_role("listitem").first).inner_text()
-    form.get_by_role("textbox", name="Room URL").fill(room_url(call.server, "three"))
+    # In the words of the form, at the field.
+    problem = see(form.get_by_role("alert").get_by_role("listitem").first).inner_text()
+    assert problem.startswith("Room URL: scheme: ") and "line 1" not in problem, problem
+    url = form.get_by_role("textbox", name="Room URL")
+    assert url.get_attribute("aria-invalid") == "true" and url.evaluate("field => field === document.activeElement")
+    url.fill(room_url(call.server, "three"))
+    assert url.get_attribute("aria-invalid") is None
     form.get_by_role("combobox", name="Join").select_option("on-demand")
     form.get_by_role("checkbox", name="Audio").uncheck()
     form.get_by_role("button", name="Add room").click()
@@ -258,7 +272,7 @@ def play_export_and_delete(dashboard, call, viewport):
     check_layout(page, viewport["width"])
 
     see(row).get_by_role("button", name=re.compile("^Play")).click()
-    details = see(page.get_by_role("dialog", name="standup"))
+    details = see(page.get_by_role("region", name="standup"))
     page.wait_for_function("() => document.querySelector('video').currentTime > 0.3")
     assert page.evaluate("document.querySelector('video').videoWidth") == 320
     call.wait_for("both codecs", lambda: "VP8" in (text := details.inner_text()) and "OPUS" in text)
@@ -275,9 +289,11 @@ def play_export_and_delete(dashboard, call, viewport):
     with page.expect_download() as download:
         details.get_by_role("link", name="call.mkv").first.click()
     assert download.value.path().stat().st_size > 1000
-    walk_by_keyboard(page, "#recording-dialog")
-    page.keyboard.press("Escape")
+    walk_by_keyboard(page, "#recording-view")
+    page.go_back()
     details.wait_for(state="hidden")
+    see(row)
+    assert row.get_by_role("link", name="standup").evaluate("link => link === document.activeElement")
 
     row.get_by_role("button", name=re.compile("^Delete")).click()
     page.get_by_role("button", name="Delete recording").click()
@@ -320,6 +336,99 @@ def test_everything_has_a_name_and_is_reached_by_keyboard(call, browser):
     with page.expect_request("**/thumbnail.jpg"):
         page.get_by_role("link", name="Rooms").click()
     assert dashboard.errors == [] and dashboard.foreign == []
+    dashboard.close()
+
+
+def test_a_room_that_was_added_here_is_edited_and_survives_a_restart(stage, browser):
+    url = "socketio+http://127.0.0.1:9/annexe"
+    daemon = Daemon(stage, {"hall": {"url": "socketio+http://127.0.0.1:9/hall", "join": "on-demand"}},
+                    api={"listen": f"127.0.0.1:{free_port()}"})
+    dashboard = Dashboard(browser, daemon.url, DESKTOP)
+    page = dashboard.open()
+    assert see(dashboard.card("hall")).get_by_text("Waits for a request to record").is_visible()
+    assert dashboard.card("hall").get_by_role("button", name="Edit hall").count() == 0
+    page.get_by_role("button", name="Add room").click()
+    form = see(page.get_by_role("dialog", name="Add a room"))
+    form.get_by_role("textbox", name="Name").fill("annexe")
+    form.get_by_role("textbox", name="Room URL").fill(url)
+    form.get_by_role("combobox", name="Join").select_option("on-demand")
+    form.get_by_label("Password").fill("s3cret")
+    form.get_by_role("button", name="Add room").click()
+    card = see(dashboard.card("annexe"))
+
+    def edit():
+        card.get_by_role("button", name="Edit annexe").click()
+        return see(page.get_by_role("dialog", name="Change annexe"))
+    form = edit()
+    assert form.get_by_role("textbox", name="Room URL").input_value() == url
+    assert form.get_by_label("Password").input_value() == ""
+    check_names(page)
+    form.get_by_role("combobox", name="Join").select_option("schedule")
+    form.get_by_label("Cron expression").fill("0 9 * * 8")
+    form.get_by_role("textbox", name="Announcement").fill("This call is recorded.")
+    form.get_by_role("checkbox", name="Video").uncheck()
+    dashboard.expected = 422
+    form.get_by_role("button", name="Save").click()
+    see(form.get_by_role("alert").get_by_text(re.compile("^Cron expression: ")))
+    form.get_by_label("Cron expression").fill("0 9 * * 1")
+    form.get_by_role("button", name="Save").click()
+    form.wait_for(state="hidden")
+    see(card.get_by_text(re.compile(r"^By schedule · next: Mon,? \d\d:00|^By schedule · next: .*, \d\d:00")))
+    see(card.get_by_text("Outside its schedule"))
+    before = daemon.room("annexe")
+    assert before["definition"] == {
+        "url": url, "join": {"schedule": "0 9 * * 1", "time_zone": "UTC", "duration": "90m"},
+        "record": {"video": False, "audio": True, "automatic": True}, "announce": "This call is recorded."}
+
+    daemon.restart()
+    after = daemon.room("annexe")
+    assert {key: after[key] for key in ("definition", "join", "origin", "next")} == {
+        key: before[key] for key in ("definition", "join", "origin", "next")}
+    # The password is kept, and goes to no other URL.
+    status, _, answer = daemon.request("PATCH", "/v1/rooms/annexe", {"url": "socketio+http://127.0.0.1:9/other"})
+    assert status == 422 and b"secret" in answer
+    see(page.locator("#connection", has_text="Live"))
+    form = edit()
+    assert form.get_by_role("textbox", name="Announcement").input_value() == "This call is recorded."
+    form.get_by_role("textbox", name="Announcement").fill("")
+    form.get_by_role("button", name="Save").click()
+    form.wait_for(state="hidden")
+    assert "announce" not in daemon.room("annexe")["definition"]
+
+    # The file wins, and the log says so once.
+    daemon.write({**daemon.rooms, "annexe": {"url": "socketio+http://127.0.0.1:9/file", "join": "on-demand"}})
+    daemon.restart()
+    assert daemon.room("annexe")["url"].endswith("/file") and daemon.room("annexe")["origin"] == "configuration"
+    assert len(daemon.log("added through the API")) == 1, daemon.process.story()
+    daemon.restart()
+    assert daemon.log("added through the API") == []
+    dashboard.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_level_of_audio_is_shown(stage, browser, scheme):
+    daemon = Daemon(stage, {})
+    dashboard = Dashboard(browser, daemon.url, PHONE, scheme)
+    levels = {"Ann": -20, "Ben": None, "Cid": -90}
+    tracks = [{"number": number, "participant": name, "kind": "audio", "codec": "opus", "units": 9, "bytes": 9, "lostPackets": 0,
+               "keyframeRequests": 0, "open": True, "sound": {"levelDecibels": level, "silentSeconds": 0}}
+              for number, (name, level) in enumerate(levels.items(), 1)]
+    people = [{"id": name, "shownName": name, "connected": True} for name in (*levels, "Dan")]
+    room = {"name": "standup", "url": "-", "join": "always", "origin": "api", "phase": "joined", "restarts": 0,
+            "since": "2026-11-21T03:12:26Z", "status": {
+                "joined": True, "recordingState": "recording", "counters": {}, "tracks": tracks, "participants": people,
+                "recording": {"id": "r", "part": 1, "folder": "recordings/standup/20261121T031226Z-r"}}}
+    fulfil(dashboard.page, "/v1/rooms", {"rooms": [room]})
+    page = dashboard.open()
+    meters = see(dashboard.card("standup")).get_by_role("meter")
+    see(meters.first)
+    assert meters.count() == 3
+    assert [float(meters.nth(index).evaluate("meter => meter.value")) for index in range(3)] == [-20, -60, -60]
+    assert page.get_by_role("meter", name="Audio level of Ann").get_attribute("title") == "-20 dB"
+    assert re.fullmatch(r"\d+:\d\d:\d\d", see(page.locator(".clock")).inner_text())
+    check_layout(page, PHONE["width"])
+    check_names(page)
+    assert page.evaluate(LOW_CONTRAST) == [] and dashboard.errors == []
     dashboard.close()
 
 
@@ -422,6 +531,9 @@ def test_names_from_outside_stay_text(stage, browser):
         "/v1/recordings": {"recordings": [recording]},
         "/v1/recordings/hostile": recording,
         "/v1/recordings/hostile/exports": {"exports": [export]},
+        "/v1/recordings/hostile/timeline": {"durationSeconds": 9, "participants": [
+            {"id": HOSTILE, "name": HOSTILE, "present": [{"from": 0, "to": 9}], "gaps": []}],
+            "events": [{"at": 1, "kind": "mark", "text": HOSTILE}, {"at": 2, "kind": "joined", "name": HOSTILE}]},
     }
     for path, answer in answers.items():
         fulfil(dashboard.page, path, answer)
@@ -431,10 +543,10 @@ def test_names_from_outside_stay_text(stage, browser):
     see(page.get_by_role("article", name="failed").get_by_text(HOSTILE).first)
     check_layout(page, PHONE["width"])
     page.get_by_role("link", name="Recordings").click()
-    page.get_by_role("button", name=re.compile("^Details")).click()
-    details = see(page.get_by_role("dialog", name=HOSTILE))
+    page.get_by_role("list", name="Recordings").get_by_role("link", name=HOSTILE).click()
+    details = see(page.get_by_role("region", name=HOSTILE))
     see(details.get_by_role("list", name="Exports").get_by_text(HOSTILE).first)
-    daemon.wait_for("all of them", lambda: details.inner_text().count("onerror") >= 8)
+    daemon.wait_for("all of them", lambda: details.inner_text().count("onerror") >= 11)
     check_layout(page, PHONE["width"])
     assert page.evaluate("window.hacked") is None
     assert page.locator("script:not([src]), img[onerror]").count() == 0
@@ -457,7 +569,8 @@ def test_people_are_shown_by_name(stage, browser):
     recording = {"id": "r", "room": "standup", "start": "2026-11-21T03:12:26Z", "bytes": 1, "state": "finished",
                  "participants": [shown for _, shown in people], "tags": [], "tracks": tracks, "files": []}
     for path, answer in {"/v1/rooms": {"rooms": [room]}, "/v1/recordings": {"recordings": [recording]},
-                         "/v1/recordings/r": recording, "/v1/recordings/r/exports": {"exports": []}}.items():
+                         "/v1/recordings/r": recording, "/v1/recordings/r/exports": {"exports": []},
+                         "/v1/recordings/r/timeline": {"durationSeconds": 9, "participants": [], "events": []}}.items():
         fulfil(dashboard.page, path, answer)
     page = dashboard.open()
     card = see(dashboard.card("standup"))
@@ -465,11 +578,13 @@ def test_people_are_shown_by_name(stage, browser):
         see(card.get_by_text(shown, exact=True))
         assert identity not in card.inner_text()
     page.get_by_role("link", name="Recordings").click()
-    page.get_by_role("button", name=re.compile("^Details")).click()
-    details = see(page.get_by_role("dialog", name="standup"))
+    recordings = page.get_by_role("list", name="Recordings")
+    see(recordings.get_by_text(", ".join(shown for _, shown in people), exact=True))
+    recordings.get_by_role("link", name="standup").click()
+    details = see(page.get_by_role("region", name="standup"))
     for identity, shown in people:
         see(details.get_by_text(shown, exact=True).locator("visible=true").first)
-        assert details.locator(f"option[value={identity}]").all_inner_texts() == [shown] * 2, "of the player and of exports"
+        assert details.locator(f"option[value={identity}]").all_inner_texts() == [shown]
     assert dashboard.foreign == []
     dashboard.close()
 
@@ -478,7 +593,7 @@ def test_a_token_is_asked_for_where_there_is_one(stage, browser):
     daemon = Daemon(stage, {}, api={"listen": "127.0.0.1:0", "token": TOKEN})
     dashboard = Dashboard(browser, daemon.url, PHONE)
     page = dashboard.open()
-    token = see(page.get_by_label("Token"))
+    token = see(page.get_by_label("Token", exact=True))
     assert page.locator("#application").is_hidden()
     assert dashboard.errors == []
     check_names(page)

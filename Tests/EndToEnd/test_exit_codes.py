@@ -74,12 +74,19 @@ def test_a_storage_that_is_no_directory_is_named(stage, command):
     ("export", "/nonexistent/recording"),
     ("recordings", "--directory", "/nonexistent/storage"),
     ("serve", "--listen", "nowhere"),
+    ("serve", "--room-size", "1"),
     ("no-such-command",),
 ])
 def test_wrong_usage_is_2(stage, arguments):
     process = stage.run_tapedeck(*arguments)
     assert process.exit_code == 2, process.story()
     assert len(process.messages.strip()) > 10, process.story()
+
+
+def test_a_port_that_is_taken_is_1(stage):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        server = stage.run_tapedeck("serve", "--listen", f"127.0.0.1:{taken.getsockname()[1]}")
+    assert server.exit_code == 1 and "is in use" in server.messages, server.story()
 
 
 def test_a_least_bit_rate_above_the_highest_is_2(stage):

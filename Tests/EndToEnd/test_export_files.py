@@ -16,9 +16,9 @@ ROOM = "files"
 
 
 def test_a_call_that_does_not_fit_its_output_is_kept_and_5(stage):
-    """MP4 does not take VP8, which nobody knows before the call is over."""
+    """An MP4 file asks for H.264; a participant that has VP8 alone is recorded all the same."""
     server = stage.room_server(5)
-    stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180")
+    stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180", "--codec", "vp8")
     storage = stage.folder / "storage"
     recorder = stage.tapedeck("record", room_url(server, ROOM), "--directory", storage, "--output", stage.folder / "call.mp4")
     wait_for_seconds(recorder, storage, 2, 2)
@@ -28,6 +28,15 @@ def test_a_call_that_does_not_fit_its_output_is_kept_and_5(stage):
     assert folder.name in recorder.messages and "not exported: " in recorder.messages, recorder.story()
     export = stage.run_tapedeck("export", folder, timeout=LIMIT)
     assert export.exit_code == 0, export.story()
+
+
+def test_an_mp4_file_asks_for_h264(stage):
+    server = stage.room_server(5)
+    stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180")
+    path = stage.folder / "call.mp4"
+    recorder = stage.tapedeck("record", room_url(server, ROOM), "--directory", stage.folder, "--duration", "3s", "--output", path)
+    assert recorder.wait(LIMIT) == 0, recorder.story()
+    assert [stream["codec_name"] for stream in media.streams(path)] == ["h264", "opus"], recorder.story()
 
 
 def is_alive(process):

@@ -58,7 +58,7 @@ def test_two_publishers_are_recorded_and_see_our_camera(stage, janus, monkeypatc
     monkeypatch.setenv("TAPEDECK_ROOM_SECRET", PIN)
     server = janus(ROOMS)
     notes = stage.folder / "notes.jsonl"
-    ada = publisher(stage, server, PIN_ROOM, "Ada", "--pin", PIN, "--watch", "tapedeck", "--notes", notes)
+    ada = publisher(stage, server, PIN_ROOM, "Ada", "--pin", PIN, "--watch", "Recording", "--notes", notes)
     zoe = publisher(stage, server, PIN_ROOM, "Zoë", "--pin", PIN)
     for peer in (ada, zoe):
         peer.wait_for_event("connected", LIMIT)
@@ -80,7 +80,7 @@ def test_two_publishers_are_recorded_and_see_our_camera(stage, janus, monkeypatc
 def test_fifteen_seconds_of_two_publishers(stage, janus):
     server = janus(ROOMS)
     notes = stage.folder / "notes.jsonl"
-    peers = [publisher(stage, server, ROOM, "Ada", "--watch", "tapedeck", "--notes", notes),
+    peers = [publisher(stage, server, ROOM, "Ada", "--watch", "Recording", "--notes", notes),
              publisher(stage, server, ROOM, "Zoë")]
     recorder, storage, exported = start_recorder(stage, url(server))
     wait_for_both_ways(recorder, storage, peers[0], notes, files=4)
@@ -102,7 +102,7 @@ def test_http_refusals_and_ice_lite(stage, janus, monkeypatch):
     assert_whole(exported, recorder)
     assert titles(exported, "video") == ["Ada – video"], recorder.story()
     manifest = json.loads((recording_folder(storage) / "manifest.json").read_text())
-    assert [each["name"] for each in manifest["participants"]] == ["Ada"] and manifest["displayName"] == "tapedeck"
+    assert [each["name"] for each in manifest["participants"]] == ["Ada"] and manifest["displayName"] == "Recording"
 
     monkeypatch.setenv("TAPEDECK_ROOM_SECRET", "wrong")
     for room, reason in ((PIN_ROOM, "the PIN or token is wrong"), (999, "has no room 999")):
@@ -123,12 +123,12 @@ def test_a_restart_of_janus_in_mid_call(stage, janus):
     # Ada publishes again, under another id, and so do we: her second pair of files grows.
     wait_for_media(recorder, storage, 4)
     ada.wait_for("our camera, twice",
-                 lambda: sum("tapedeck" in fact.get("publishers", ()) for fact in ada.facts) >= 2, LIMIT)
-    lists = [fact["publishers"] for fact in ada.facts if "tapedeck" in fact.get("publishers", ())]
-    assert len(lists) == 2 and all(each.count("tapedeck") == 1 for each in lists), ada.story()
+                 lambda: sum("Recording" in fact.get("publishers", ()) for fact in ada.facts) >= 2, LIMIT)
+    lists = [fact["publishers"] for fact in ada.facts if "Recording" in fact.get("publishers", ())]
+    assert len(lists) == 2 and all(each.count("Recording") == 1 for each in lists), ada.story()
     zoe = publisher(stage, known, ROOM, "Zoë")
     wait_for_media(recorder, storage, 6)
-    assert zoe.event("joined")["publishers"].count("tapedeck") == 1, zoe.story()
+    assert zoe.event("joined")["publishers"].count("Recording") == 1, zoe.story()
     interrupted(recorder, 0, 130)
     for proxy in (web_socket, http):
         proxy.close()
@@ -154,6 +154,6 @@ def test_a_lost_web_socket_is_claimed_back(stage, janus):
     # Media went on while the signalling was away, and nobody saw us go or come twice.
     first = next(stream for stream in media.streams(exported, "video") if stream["tags"]["title"].startswith("Ada"))
     assert_counters(exported, first["index"], losses(recorder), recorder.story())
-    assert sum("tapedeck" in fact.get("publishers", ()) for fact in ada.facts) == 1, ada.story()
+    assert sum("Recording" in fact.get("publishers", ()) for fact in ada.facts) == 1, ada.story()
     joined, = [fact for fact in zoe.facts if fact["event"] == "joined"]
-    assert joined["publishers"].count("tapedeck") == 1, zoe.story()
+    assert joined["publishers"].count("Recording") == 1, zoe.story()

@@ -178,6 +178,18 @@ def test_a_source_whose_clock_starts_anew_is_exported_whole(stage, codec):
     before = [counter for counter in counters if counter < ANEW_AT]
     assert len(before) >= ANEW_AT - SLACK and counters == sorted(counters), (counters, recorder.story())
     assert len(counters) >= sent - 2 * SLACK, (counters, recorder.story())
+    # Other numbers are no loss.
+    lost = sum(track["packets_lost"] for track in certificate(stage)["tracks"] if track["media"] == "video")
+    assert lost <= SLACK, certificate(stage)
+    assert_balances(stage)
+
+
+def test_a_source_continues_behind_a_loss_of_more_than_half_of_the_sequence_numbers(stage):
+    exported, recorder, sent = recorded_from(stage, "lost-half", "--codec", "vp8", until=("framesSent", 120))
+    assert_plays(exported)
+    video, = media.streams(exported, "video")
+    counters = [frame.counter for frame in media.frames(exported, video["index"]) if frame.counter is not None]
+    assert len([counter for counter in counters if counter > ANEW_AT]) >= sent - ANEW_AT - 2 * SLACK, (counters, recorder.story())
     assert_balances(stage)
 
 

@@ -52,7 +52,7 @@ def test_is_repaired_where_nobody_closed_it(stage, older):
     lines = journal.read_text().splitlines(keepends=True)
     journal.write_text("".join(line for line in lines if '"recording-finished"' not in line))
     (folder / "manifest.json").unlink()
-    run = stage.run_tapedeck("repair", folder, timeout=LIMIT)
+    run = stage.run_tapedeck("repair", "--directory", folder, timeout=LIMIT)
     assert run.exit_code == 0, run.story()
     _, certificate = verified(stage, folder)
     assert [track["units"] for track in certificate["tracks"]] == [

@@ -135,7 +135,8 @@ def test_outputs_of_rooms_are_checked(stage, folder):
             "rooms": {"r": {"url": NOBODY, "outputs": [{"pipeline": {"file": file}}]}}}))
         process = stage.run_tapedeck("run", "--check", "--config", configuration, timeout=LIMIT)
         assert process.exit_code == 2, process.story()
-        assert "rooms.r.outputs[0].pipeline.file: " in process.messages and part in process.messages, process.story()
+        place = rf"tapedeck\.yaml:1:\d+: rooms\.r\.outputs\[0\]\.pipeline\.file: {part}"
+        assert re.search(place, process.messages), process.story()
 
 
 MISTAKES = [

@@ -132,7 +132,7 @@ class Cut:
         """What is wrong; nothing is."""
         wrong = [*self.wrong_files(), *self.wrong_verdicts(tapedeck)]
         if self.storage.exists():
-            repair = subprocess.run([tapedeck, "repair", self.storage, "--json"], capture_output=True, text=True,
+            repair = subprocess.run([tapedeck, "repair", "--directory", self.storage, "--json"], capture_output=True, text=True,
                                     timeout=LIMIT, check=False)
             unreadable = [path for line in repair.stdout.splitlines() for path in self.unreadable(json.loads(line))]
             # A name may be on the disk before anything of its file is.

@@ -379,7 +379,7 @@ def test_links_in_the_storage_are_not_followed(stage):
     assert len(media.streams(folder / "call.mkv")) == len(tracks)
 
     # Repairing by hand, and deleting.
-    repaired = stage.run_tapedeck("repair", daemon.storage)
+    repaired = stage.run_tapedeck("repair", "--directory", daemon.storage)
     assert state() == was, repaired.story()
     assert daemon.request("DELETE", f"/v1/recordings/{ident}")[0] == 204
     assert not folder.exists()

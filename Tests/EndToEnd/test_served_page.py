@@ -90,6 +90,41 @@ def test_a_name_that_the_server_does_not_take_is_told(stage):
             assert page.evaluate("tapedeckRoom.state") == "idle" and page.locator("#entry").is_visible()
 
 
+def test_a_room_has_an_address_to_share(stage):
+    server = stage.serve()
+    home = f"http://127.0.0.1:{server.port}"
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto(home)
+        # The page says what it is, without a room.
+        page.get_by_role("heading", name="Video calls in the browser").wait_for()
+        for name, path in (("standup", "/standup"), ("a b/ä", "/a%20b%2F%C3%A4"), ("..", "/?room=.."),
+                           ("room.js", "/?room=room.js"), ("100%", "/100%25")):
+            page.goto(home)
+            page.get_by_label("Room", exact=True).fill(name)
+            page.get_by_role("button", name="Join").click()
+            page.wait_for_function("() => tapedeckRoom.state === 'joined'", timeout=90_000)
+            assert page.url == home + path and name in page.title()
+            assert not page.get_by_role("heading", name="Video calls in the browser").is_visible()
+            page.goto("about:blank")
+            page.goto(home + path)
+            assert page.get_by_label("Room", exact=True).input_value() == name
+        # What is no room's address.
+        assert page.goto(f"{home}/a/b").status == 404
+
+
+def test_a_full_room_says_how_many_it_takes(stage):
+    server = stage.serve()
+    with chromium() as browser:
+        pages = [browser.new_context().new_page() for _ in range(3)]
+        for number, page in enumerate(pages):
+            page.goto(f"http://127.0.0.1:{server.port}/?room=standup&autojoin=1")
+            state = "full" if number == 2 else "joined"
+            page.wait_for_function(f"() => tapedeckRoom.state === '{state}'", timeout=90_000)
+        text = pages[2].locator("#status").inner_text()
+        assert "takes 2 members" in text and "--room-size 3" in text, text
+
+
 def test_the_page_needs_nothing_from_elsewhere(stage):
     server = stage.serve()
     with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/", timeout=60) as answer:

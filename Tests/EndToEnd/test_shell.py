@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import subprocess
 
 import pytest
 from daemon import Daemon
@@ -62,6 +63,11 @@ def test_a_room_is_recorded_by_orders(stage):
     def kinds(name):
         return [event["recording"] for event in events.facts if event["kind"] == name]
     events.wait_for("both finished", lambda: kinds("recording.finished") == found)
+    assert kinds("recording.paused") == kinds("recording.resumed") == found[:1], events.story()
+    marks = [event for event in events.facts if event["kind"] == "recording.marked"]
+    assert [(event["recording"], event["details"]) for event in marks] == [(id, {"text": "here"}) for id in found], marks
+    left = events.wait_for("its going", lambda: [event for event in events.facts if event["kind"] == "room.left"])
+    assert {event["details"]["reason"] for event in left} == {"stopped by request"}, left
     table = shell.run("recordings").output.splitlines()
     assert [line.split()[0] for line in table] == ["ID", *found] and all("finished" in line for line in table[1:]), table
 
@@ -96,6 +102,30 @@ def test_what_was_meant_is_suggested(stage):
         assert process.exit_code == 2 and meant in process.messages, process.story()
 
 
+def test_logs_are_what_journalctl_says(stage, tapedeck_path):
+    """In a namespace where journald seems to run; journalctl is one that prints its arguments."""
+    program = stage.folder / "bin" / "journalctl"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho \"$@\"\n")
+    program.chmod(0o755)
+    prepared = "mount -t tmpfs none /run && mkdir -p /run/systemd/journal && touch /run/systemd/journal/socket"
+    unshared = ["unshare", "--mount", "--map-root-user", "sh", "-c"]
+    if subprocess.run([*unshared, prepared], capture_output=True).returncode:
+        pytest.skip("this account can make no namespace")
+
+    def said(*arguments):
+        command = f"{prepared} && PATH={program.parent}:$PATH exec {tapedeck_path} logs {' '.join(arguments)}"
+        return subprocess.run([*unshared, command], capture_output=True, text=True, check=True).stdout.strip()
+    usual = "--unit tapedeck --lines 200"
+    assert said() == f"{usual} --no-pager"
+    assert said("--follow") == said("-f") == f"{usual} --follow --no-pager"
+    assert said("--json") == f"{usual} --output json --no-pager"
+    program.unlink()
+    process = subprocess.run([*unshared, f"{prepared} && PATH={program.parent} exec {tapedeck_path} logs"],
+                             capture_output=True, text=True)
+    assert process.returncode == 2 and "journalctl cannot be run" in process.stderr, process.stderr
+
+
 def test_logs_are_those_of_the_journal(stage):
     if pathlib.Path("/run/systemd/journal/socket").exists():
         pytest.skip("journald runs here")
@@ -111,6 +141,7 @@ def test_every_problem_of_a_configuration_is_told_at_once(stage):
     keys = ["workers.export_jobs", "rooms.r.send.capture", "rooms.r.send.fps", "storage.directory"]
     process = stage.run_tapedeck("run", "--check", "--config", path)
     assert process.exit_code == 2 and all(f": {key}: " in process.messages for key in keys), process.whole_story()
+    assert f"{path}:1:12: storage.directory: " in process.messages, process.whole_story()
     process = stage.run_tapedeck("run", "--check", "--json", "--config", path)
     assert process.exit_code == 2 and [fact["key"] for fact in process.facts] == keys, process.whole_story()
     assert len(process.output.splitlines()) == len(keys), process.whole_story()

@@ -481,6 +481,93 @@ extension String {
         if kind == .mediaRefused { #expect(certificate.text.contains("(9.3 s)")) }
     }
 
+    /// Audio of a participant came on one connection up to 2.1 s, and on the next from an instant on.
+    @Test(arguments: [
+        (2_900_000_000 as Int64, nil as JournalRecord?, false),
+        (4_100_000_000, nil, true),
+        (4_100_000_000, .participantLeft(ParticipantLeft(participant: "bob")), false),
+        (4_100_000_000, .participantLeft(ParticipantLeft(participant: "ann")), true),
+        (4_100_000_000, .marker(Marker(name: "paused")), false),
+    ])
+    func nothingBetweenTwoConnectionsIsAGap(until: Int64, meanwhile: JournalRecord?, isGap: Bool) throws {
+        let media = try EncodedMedia.shared.get()
+        let sound = Array(repeating: media.opus, count: 4).joined().prefix(100)
+        var (before, after) = (
+            SimulatedRecording.TrackPlan.audio("bob", Array(sound)),
+            SimulatedRecording.TrackPlan.audio("bob", Array(sound), capture: until)
+        )
+        (before.connection, after.connection) = (1, 2)
+        let recording = try SimulatedRecording([before, after])
+        if let meanwhile { try recording.note(meanwhile, after: 2_500_000_000) }
+        let found = try RecordingExamination.certificate(of: recording.folder).findings(.gap)
+        let told = "no audio of Bob came for 1999 ms at 2000 ms, until its next connection"
+        #expect(found.filter { $0.kind == .notConnected }.map(\.text) == (isGap ? [told] : []))
+    }
+
+    /// Audio went on until the connection ended, and video had ended before.
+    @Test func videoThatEndedBeforeItsConnectionIsNoGap() throws {
+        let media = try EncodedMedia.shared.get()
+        let sound = Array(repeating: media.opus, count: 20).joined()
+        var plans = [
+            SimulatedRecording.TrackPlan.audio("bob", Array(sound.prefix(250))),
+            .video("bob", .vp8, Array(media.vp8.prefix(30))),
+            .audio("bob", Array(sound.prefix(50)), capture: 5_500_000_000),
+            .video("bob", .vp8, Array(media.vp8.prefix(30)), capture: 5_500_000_000),
+        ]
+        for index in plans.indices { plans[index].connection = index < 2 ? 1 : 2 }
+        let recording = try SimulatedRecording(plans)
+        let found = try RecordingExamination.certificate(of: recording.folder).findings(.gap)
+        #expect(!found.contains { $0.kind == .notConnected })
+    }
+
+    /// Video of the first and of the third connection, and of the second audio alone.
+    @Test func aConnectionWithoutVideoDoesNotHideItsGap() throws {
+        let media = try EncodedMedia.shared.get()
+        let sound = Array(repeating: media.opus, count: 20).joined()
+        var plans: [SimulatedRecording.TrackPlan] = []
+        for (connection, start) in [(1, 100_000_000), (2, 1_300_000_000), (3, 3_300_000_000 as Int64)] {
+            var audio = SimulatedRecording.TrackPlan.audio("bob", Array(sound.prefix(50)), capture: start)
+            audio.connection = UInt64(connection)
+            plans.append(audio)
+            guard connection != 2 else { continue }
+            var video = SimulatedRecording.TrackPlan.video("bob", .vp8, Array(media.vp8.prefix(30)), capture: start)
+            video.connection = UInt64(connection)
+            plans.append(video)
+        }
+        let recording = try SimulatedRecording(plans)
+        let found = try RecordingExamination.certificate(of: recording.folder).findings(.gap)
+        let told = found.filter { $0.kind == .notConnected && $0.text.contains("video of Bob") }
+        #expect(told.count == 1 && told.allSatisfy { $0.text.contains("for 2") }, "\(found)")
+    }
+
+    /// Times at the ends of what a number holds trap nowhere.
+    @Test(arguments: [Int64.min, .max])
+    func connectionsAtImpossibleTimes(time: Int64) throws {
+        let media = try EncodedMedia.shared.get()
+        var plans = [0, 4_000_000_000 as Int64].map {
+            SimulatedRecording.TrackPlan.audio("bob", Array(media.opus.prefix(50)), capture: $0)
+        }
+        for index in plans.indices { plans[index].connection = UInt64(index + 1) }
+        let recording = try SimulatedRecording(plans)
+        let journal = recording.folder.journalPath
+        let text = try String(contentsOfFile: journal, encoding: .utf8)
+        let hostile = text.replacing(/"at":\d+/) { _ in "\"at\":\(time)" }
+        try hostile.write(toFile: journal, atomically: false, encoding: .utf8)
+        #expect(try RecordingExamination.certificate(of: recording.folder).verdict == .damaged)
+    }
+
+    /// A connection that never came about, and what our answer refused, are two things.
+    @Test(arguments: [(nil as Int64?, Certificate.Finding.Kind.notNegotiated), (30_000_000_000, .notConnected)])
+    func mediaThatNeverCameAreAGap(awaited: Int64?, kind: Certificate.Finding.Kind) throws {
+        let media = try EncodedMedia.shared.get()
+        let recording = try SimulatedRecording([.video("alice", .vp8, media.vp8)])
+        let refused = MediaRefused(participant: "bob", media: .video, reason: "no path", awaitedNanoseconds: awaited)
+        try recording.note(.mediaRefused(refused), after: 9_000_000_000)
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.verdict == .completeWithGaps)
+        #expect(certificate.findings(.gap).map(\.kind) == [kind])
+    }
+
     /// The newest account of a source counts; another process counts its connections from 1 again.
     @Test func theNewestAccountOfASourceCounts() throws {
         let media = try EncodedMedia.shared.get()

@@ -139,7 +139,7 @@ import Timeline
                 "Recording restarted (part 2)",
             ]
         )
-        #expect(report.tracks.map(\.gapCount) == [2])
+        #expect(report.tracks.map(\.gapCount) == [1])
         #expect(report.tracks.map(\.units) == [180])
     }
 

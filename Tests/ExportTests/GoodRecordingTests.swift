@@ -76,6 +76,8 @@ import Timeline
         let findings = certificate.findings.filter { $0.kind == .lesserLayer }
         #expect(findings.count == (told == nil ? 0 : 1))
         #expect(findings.allSatisfy { $0.severity == .note && $0.text.hasSuffix(told ?? "") })
+        let table = try Exporter.run(folder: recording.folder).table()
+        #expect(table.contains("vp8 (\(told ?? "layer f"))"), "\(table)")
     }
 
     @Test func lateJoiners() throws {

@@ -5,7 +5,9 @@ import Export
 import Foundation
 import Model
 import Rendering
+import Storage
 import Testing
+import Timeline
 
 /// Grids and mixed audio show and play the right thing at the right time.
 ///
@@ -92,6 +94,30 @@ import Testing
             let there = self.tone(channels[1 - channel][beep], hertz)
             #expect(here > 0.02 && here > 10 * there, "\(hertz) Hz: \(here) and \(there)")
         }
+    }
+
+    /// Who speaks is in the manifest, from the recording's first unit; an export of a part does not change it.
+    @Test(arguments: [
+        ExportSpec.Layout.audio(.init()), .grid(.init(size: PictureSize(width: 320, height: 180), framesPerSecond: 10)),
+    ])
+    func theManifestTellsWhoSpoke(layout: ExportSpec.Layout) throws {
+        func voice(_ from: Double, _ to: Double) throws -> [[UInt8]] {
+            try EncodedMedia.opus("aevalsrc='0.5*between(t,\(from),\(to))*sin(2*PI*300*t)':s=48000", seconds: 7)
+        }
+        let recording = try SimulatedRecording([
+            .audio("alice", voice(0.5, 2), capture: 0), .audio("bob", voice(4, 5.5), capture: 0),
+        ])
+        _ = try recording.export(ExportSpec(layout))
+        let turns = try #require(try Manifest.read(recording.folder)?.speakers)
+        #expect(turns.map(\.participant) == ["alice", "bob"])
+        // The highlight follows the sound after some time, and stays for a second.
+        for (turn, (from, to)) in zip(turns, [(0.5, 3.0), (4.0, 6.5)]) {
+            #expect(abs(Double(turn.startNanoseconds) / 1e9 - from) < 0.3, "\(turn)")
+            #expect(abs(Double(turn.startNanoseconds + turn.durationNanoseconds) / 1e9 - to) < 0.5, "\(turn)")
+        }
+        _ = try recording.export(ExportSpec(.audio(.init()), participant: "bob"))
+        _ = try recording.export(ExportSpec())
+        #expect(try Manifest.read(recording.folder)?.speakers == turns)
     }
 
     @Test(arguments: [ExportSpec.Grid.Codec.h264, .vp8])

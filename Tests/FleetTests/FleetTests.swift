@@ -328,6 +328,15 @@ import Testing
         #expect(driver.fleet.workers.isEmpty)
     }
 
+    @Test func leavingSaysWhy() {
+        var driver = FleetDriver()
+        driver.join("a")
+        driver.feed(.want(room: "a", false, because: "stopped by request"))
+        let actions = driver.feed(.event(WorkerID(1), .left(room: "a", .ordered)))
+        #expect(actions.last == .report(.left(room: "a", reason: "stopped by request")))
+        #expect(driver.fleet.rooms["a"]?.reason == "stopped by request")
+    }
+
     @Test func aRoomThatIsNotLeftInTimeCostsItsWorker() {
         var driver = FleetDriver()
         driver.join("a")

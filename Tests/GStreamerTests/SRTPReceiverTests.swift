@@ -116,6 +116,18 @@ extension AllGStreamer {
             #expect(receiver.open(protected[201 - Int(CTAPEDECK_SRTP_WINDOW)]) == nil)
         }
 
+        /// More than half of the sequence numbers are lost in a row, from every quarter of them.
+        @Test(arguments: [100, 20_000, 40_000, 60_000, 65_636, 100_000], [33_000, 40_000, 64_000, 70_000])
+        func continuesBehindALongLoss(first: Int, lost: Int) throws {
+            let receiver = try Receiver()
+            let packets = Self.packets(lost / 500 + 20, from: first, step: 500)
+            let protected = try SourceGuardTests.protected(packets)
+            #expect(receiver.open(protected[0]) == packets[0])
+            for number in (lost / 500)..<packets.count { #expect(receiver.open(protected[number]) == packets[number]) }
+            #expect(receiver.open(protected[lost / 500]) == nil)
+            #expect(receiver.forgedPackets == 0)
+        }
+
         @Test func refusesWhatWasChanged() throws {
             let receiver = try Receiver()
             let packets = Self.packets(200, from: 1, step: 1)

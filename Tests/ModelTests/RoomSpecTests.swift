@@ -43,6 +43,12 @@ import Testing
         #expect(try JSONDecoder().decode(RoomSpec.self, from: short) == Self.spec())
     }
 
+    @Test func recordersAreNamedSo() {
+        #expect(Self.spec().shownName(records: true) == "Recording")
+        #expect(Self.spec().shownName(records: false) == "tapedeck")
+        #expect(Self.spec { $0.displayName = "Ann" }.shownName(records: true) == "Ann")
+    }
+
     @Test func showsNoSecret() {
         let spec = Self.spec { ($0.url, $0.secret) = (Secret("s3cret"), Secret("s3cret")) }
         #expect(!"\(spec)".contains("s3cret"))

@@ -62,7 +62,7 @@ import Testing
         (spec.isAutomatic, spec.video, spec.audio, spec.chat) = (false, false, false, false)
         (spec.emptyAfterSeconds, spec.preferredCodec, spec.segmentSeconds, spec.segmentBytes) = (5, .vp9, 60, 1_000_000)
         (spec.prerollMilliseconds, spec.synchroniseMilliseconds) = (10_000, 250)
-        (spec.tags, spec.notes) = (["weekly"], "With guests")
+        (spec.tags, spec.notes, spec.announcement) = (["weekly"], "With guests", "This call is recorded.")
         for (part, usual) in zip(Mirror(reflecting: spec).children, Mirror(reflecting: RecordSpec()).children) {
             #expect("\(part.value)" != "\(usual.value)", "\(part.label ?? "") is not tried")
         }

@@ -19,6 +19,8 @@ private final class CapturedOutput {
     }
 
     init(_ format: LogFormat, level: Logger.Level = .info, journal: DatagramSocket? = nil) throws {
+        // Lines that wait are written when nobody reads any more.
+        signal(SIGPIPE, SIG_IGN)
         try #require(pipe(&self.ends) == 0)
         for end in self.ends { try #require(fcntl(end, F_SETFL, O_NONBLOCK) == 0) }
         let time = try #require(UTCTime(iso8601: "2026-11-21T03:12:26.125999Z"))
@@ -45,6 +47,59 @@ private final class CapturedOutput {
 }
 
 @Suite struct LogOutputTests {
+    @Test func whatIsDrawnStaysBelowTheLog() throws {
+        let captured = try CapturedOutput(.text)
+        let logger = captured.output.logger()
+        captured.output.draw([("one", 3), ("two", 3)])
+        #expect(captured.text == "one\ntwo\n")
+        logger.notice("peer dropped", metadata: .tagged([.peerID: "p", .detail: "why", .sessionID: "s"]))
+        logger.error("Gone")
+        let above = "\u{1B}[2A\r\u{1B}[J"
+        #expect(
+            captured.text
+                == "\(above)03:12:26 peer dropped: p, why\none\ntwo\n\(above)03:12:26 error: Gone\none\ntwo\n"
+        )
+        captured.output.draw([("three", 5)])
+        captured.output.endDrawing()
+        captured.output.endDrawing()
+        #expect(captured.text == "\(above)three\n\u{1B}[1A\r\u{1B}[J")
+        logger.notice("Done")
+        #expect(captured.text == "2026-11-21T03:12:26.125Z notice tapedeck: Done\n")
+    }
+
+    /// The lines that a narrower terminal broke are removed whole.
+    @Test func whatIsDrawnIsRemovedAlsoWhenTheTerminalBecameNarrower() throws {
+        let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        var (isLocked, number) = (Int32(0), Int32(0))
+        // TIOCSPTLCK and TIOCGPTN (ioctl_tty(2)), which Swift does not import.
+        try #require(ioctl(terminal, 0x4004_5431, &isLocked) == 0 && ioctl(terminal, 0x8004_5430, &number) == 0)
+        let end = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY)
+        try #require(end >= 0)
+        defer { for descriptor in [end, terminal] { close(descriptor) } }
+        let output = LogOutput(format: .text, level: .info, descriptor: end, journal: nil, now: LogRecord.now) { _ in }
+        var size = winsize(ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0)
+        try #require(ioctl(terminal, UInt(TIOCSWINSZ), &size) == 0)
+        output.draw([(String(repeating: "x", count: 25), 25), ("", 0)])
+        size.ws_col = 10
+        try #require(ioctl(terminal, UInt(TIOCSWINSZ), &size) == 0)
+        output.draw([("y", 1)])
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        let count = read(terminal, &bytes, bytes.count)
+        let text = String(decoding: bytes.prefix(max(0, count)), as: UTF8.self).replacing("\r\n", with: "\n")
+        #expect(text == String(repeating: "x", count: 25) + "\n\n\u{1B}[4A\r\u{1B}[Jy\n")
+    }
+
+    @Test func aTerminalThatTakesNothingStopsNobody() throws {
+        let captured = try CapturedOutput(.text)
+        let logger = captured.output.logger()
+        captured.output.draw([("one", 3)])
+        // More than a pipe takes.
+        for _ in 0..<20 { logger.notice("\(String(repeating: "x", count: 8000))") }
+        for number in 0..<1000 { captured.output.draw([("\(number)", 1)]) }
+        let text = captured.text
+        #expect(text.hasPrefix("one\n") && text.count > 60_000 && !text.contains("\n999\n"))
+    }
+
     @Test func textIsOneLineForPeople() throws {
         let captured = try CapturedOutput(.text)
         var logger = captured.output.logger()

@@ -283,6 +283,7 @@ class Connection:
                 await asyncio.sleep(1)
 
         channel.on("open", lambda: self.tasks.append(asyncio.create_task(write())))
+        channel.on("message", lambda text: report(event="read", text=text))
 
     def prefer_codec(self, transceiver):
         options, codecs = self.options, RTCRtpReceiver.getCapabilities("video").codecs

@@ -29,6 +29,7 @@
   microphone-stalls  audio that is not captured for 2.3 s: reports count on, packets go on where they stopped, as libwebrtc's do
   silence            audio that sends a packet each 400 ms in silence, and announces nothing
   clock-anew         video that goes on with another time and other sequence numbers, under the same source
+  lost-half          video of which 40,000 packets are lost at once, across the wrap of sequence numbers
   sideways           video whose header extension asks players for a quarter turn clockwise (3GPP TS 26.114, 7.4.5)
 
 Prints `odd` with how many packets it sent that cannot be recorded, each second.
@@ -59,7 +60,7 @@ import aiortc_peer
 KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "other-type", "stranger", "padding",
          "huge", "strange-codec", "new-connection", "new-source", "sideways", "layers", "lesser-layer", "fir-only", "wraps",
          "terse", "early", "two-sources", "active", "passive", "bye", "old-certificate", "long-packets", "microphone-stalls",
-         "silence", "clock-anew")
+         "silence", "clock-anew", "lost-half")
 # Names of layers, smallest first, and the header extension in which packets name theirs.
 LAYERS, LAYER_EXTENSION = ("q", "h", "f"), 10
 UNKNOWN_TYPE = 77 + 32
@@ -181,25 +182,6 @@ def renumbered(packet, sequence):
     return packet[:2] + struct.pack("!H", sequence & 0xFFFF) + packet[4:]
 
 
-def shifted(packet, sequence, time):
-    """An RTP packet with so much added to its numbers."""
-    number, stamp = struct.unpack("!HI", packet[2:8])
-    return packet[:2] + struct.pack("!HI", number + sequence & 0xFFFF, stamp + time & 0xFFFFFFFF) + packet[8:]
-
-
-def reporting(data, source, time):
-    """Compound RTCP in which the source's reports state a time that is so much later."""
-    packets = b""
-    while len(data) >= 8:
-        size = 4 * (struct.unpack("!H", data[2:4])[0] + 1)
-        packet, data = data[:size], data[size:]
-        if packet[1] == 200 and packet[4:8] == source:
-            stamp, = struct.unpack("!I", packet[16:20])
-            packet = packet[:16] + struct.pack("!I", stamp + time & 0xFFFFFFFF) + packet[20:]
-        packets += packet
-    return packets
-
-
 class Sets:
     """What becomes of the parameter sets that aiortc's encoder makes."""
 
@@ -240,20 +222,16 @@ class Packets:
     def __init__(self, peer, kind):
         self.peer, self.kind, self.odd = peer, kind, 0
         self.added, self.count = {}, {}
-        # Whose clock is behind or ahead by now, and by how much; the newest time of its packets.
-        self.later, self.newest = (None, 0), None
+        # What is added to sequence numbers and times of a source, and to the times of its reports; the newest time of packets.
+        self.moved, self.newest = {}, None
         self.sequence, self.source = random.getrandbits(15), random.getrandbits(32)
-        # Of "wraps": what is added to the times of each source. Of "bye": frames so far, and what was left out of each source.
-        self.moved, self.frames, self.left_out = {}, 0, {}
-        # Of "new-source": the sources that began anew.
-        self.renewed = set()
+        # Of "bye": frames so far, and what was left out of each source.
+        self.frames, self.left_out = 0, {}
         send = RTCDtlsTransport._send_rtp
 
         async def changed(transport, data):
             is_control = 64 <= data[1] & 0x7F <= 95
-            if data[1] == SENDER_REPORT:
-                data = self.on_its_clock(data, 4, 16)
-            for packet in [reporting(self.reported(data), *self.later)] if is_control else self.made_of(data):
+            for packet in [self.reported(data)] if is_control else self.made_of(data):
                 await send(transport, packet)
 
         RTCDtlsTransport._send_rtp = changed
@@ -281,7 +259,7 @@ class Packets:
         if kind == "video" and self.kind == "layers":
             return [of_layer(packet, name, 7919 * offset) for offset, name in zip((2, 1, 0), LAYERS)]
         if self.kind == "new-source":
-            return [self.on_its_clock(packet, 8, 4)]
+            return [self.shifted(packet, source)]
         if kind == "video" and self.kind == "lesser-layer":
             return [of_layer(packet, LAYERS[0])]
         if kind == "video" and self.kind == "fir-only":
@@ -296,7 +274,9 @@ class Packets:
         if kind == "audio" and self.kind in ("microphone-stalls", "silence"):
             return self.with_pauses(packet, source)
         if kind == "video" and self.kind == "clock-anew":
-            return [self.anew(packet)]
+            return [self.anew(packet, source)]
+        if kind == "video" and self.kind == "lost-half":
+            return [self.lost_half(packet, source)]
         if self.kind not in ("other-type", "padding", "stranger") or kind not in ("audio", "video"):
             return [packet]
         if kind == "video" and self.kind != "padding":
@@ -312,25 +292,28 @@ class Packets:
             packets.append(self.between(packets[0], sequence + added + 1))
         return packets
 
+    def shifted(self, packet, source):
+        """An RTP packet with what is added to the numbers of its source."""
+        sequence, time = self.moved.get(source, (0, 0))
+        number, stamp = struct.unpack("!HI", packet[2:8])
+        return packet[:2] + struct.pack("!HI", number + sequence & 0xFFFF, stamp + time & 0xFFFFFFFF) + packet[8:]
+
     def wrapping(self, packet, kind, source):
-        sequence, = struct.unpack("!H", packet[2:4])
-        time, = struct.unpack("!I", packet[4:8])
         if source not in self.moved:
             rate = aiortc_peer.VIDEO_RATE if kind == "video" else AUDIO_RATE
-            self.moved[source] = -WRAPS_AFTER * rate - time, -WRAPS_AFTER_PACKETS - sequence
-        times, sequences = self.moved[source]
-        packet = packet[:4] + struct.pack("!I", time + times & 0xFFFFFFFF) + packet[8:]
-        return renumbered(packet, sequence + sequences)
+            sequence, time = struct.unpack("!HI", packet[2:8])
+            self.moved[source] = -WRAPS_AFTER_PACKETS - sequence, -WRAPS_AFTER * rate - time
+        return self.shifted(packet, source)
 
     def reported(self, data):
-        """RTCP of ours, with the times of sources that wrap."""
+        """Compound RTCP of ours, in which reports have what is added to the times of their sources."""
         packets = b""
         while len(data) >= 4:
             size = 4 + 4 * struct.unpack("!H", data[2:4])[0]
             packet, data = data[:size], data[size:]
             if packet[1] == SENDER_REPORT and (found := self.moved.get(struct.unpack("!I", packet[4:8])[0])):
                 time, = struct.unpack("!I", packet[16:20])
-                packet = packet[:16] + struct.pack("!I", time + found[0] & 0xFFFFFFFF) + packet[20:]
+                packet = packet[:16] + struct.pack("!I", time + found[1] & 0xFFFFFFFF) + packet[20:]
             packets += packet
         return packets
 
@@ -355,18 +338,11 @@ class Packets:
         return [renumbered(packet, sequence - self.left_out.get(source, 0))]
 
     def move(self, sender):
-        """Has a sender go on as another source, which begins with a keyframe."""
+        """Has a sender continue as another source, which begins with a keyframe and has a time far from that before."""
         sender._ssrc, sender._rtx_ssrc = random.getrandbits(32), random.getrandbits(32)
-        self.renewed |= {sender._ssrc, sender._rtx_ssrc}
+        self.moved |= {sender._ssrc: (0, 1 << 31), sender._rtx_ssrc: (0, 1 << 31)}
         sender.transport._rtp_router.register_sender(sender, sender._ssrc)
         sender._send_keyframe()
-
-    def on_its_clock(self, packet, source, time):
-        """Of a source that moved, with a time far from that of the one before; where both are in a packet or report."""
-        if struct.unpack("!I", packet[source:source + 4])[0] not in self.renewed:
-            return packet
-        later, = struct.unpack("!I", packet[time:time + 4])
-        return packet[:time] + struct.pack("!I", later + (1 << 31) & 0xFFFFFFFF) + packet[time + 4:]
 
     def with_pauses(self, packet, source):
         place = self.count[source] = self.count.get(source, -1) + 1
@@ -378,18 +354,36 @@ class Packets:
         if is_left_out:
             self.odd += 1
             return []
-        if self.odd and time:
-            self.later = (packet[8:12], time)
-        return [shifted(packet, -self.odd, time if self.odd else 0)]
+        if self.odd:
+            self.moved[source] = -self.odd, time
+        return [self.shifted(packet, source)]
 
-    def anew(self, packet):
+    def anew(self, packet, source):
         if packet[4:8] != self.newest:
             self.newest = packet[4:8]
             self.odd += 1
         if self.odd <= ANEW_AT:
             return packet
-        self.later = (packet[8:12], ANEW[1])
-        return shifted(packet, *ANEW)
+        self.moved[source] = ANEW
+        return self.shifted(packet, source)
+
+    def lost_half(self, packet, source):
+        if packet[4:8] != self.newest:
+            self.newest = packet[4:8]
+            self.odd += 1
+        if source not in self.moved:
+            first, = struct.unpack("!H", packet[2:4])
+            self.moved[source] = (0x9000 - first) & 0xFFFF, 0
+        if self.odd > ANEW_AT and not self.left_out:
+            self.left_out = {1: 1}
+            sequence = struct.unpack("!H", packet[2:4])[0] + self.moved[source][0] & 0xFFFF
+            transport = next(sender.transport for connection in self.peer.connections.values()
+                             for sender in connection.pc.getSenders() if source == sender._ssrc)
+            for number in range(40000):
+                transport._tx_srtp.protect(packet[:2] + struct.pack("!H", sequence + number & 0xFFFF) + packet[4:])
+            aiortc_peer.report(event="lost", packets=40000)
+            self.moved[source] = self.moved[source][0] + 40000, 0
+        return self.shifted(packet, source)
 
     def turned(self, packet):
         size = header_size(packet)

@@ -83,6 +83,50 @@ import Timeline
         #expect(closed == [10])
     }
 
+    /// A connection that does not come about is told, once for each participant and kind, if it was awaited long enough.
+    @Test(arguments: [(4_900 as Int64, false, false), (5_100, true, false), (5_100, false, true)])
+    func aConnectionThatDoesNotComeAboutIsTold(after milliseconds: Int64, comesUp: Bool, isTold: Bool) throws {
+        let feed = RecordingFeed()
+        let other = feed.open(.opus, ssrc: 99, connection: 9)
+        feed.push(other, FedUnit.opus, at: 0, rateHz: 48_000)
+        for connection in 1...2 as ClosedRange<UInt64> {
+            feed.tell {
+                $0.connectionOpened(connection, participant: "bob") { [] }
+                $0.mediaAwaited([.audio, .video], of: connection)
+                if comesUp { $0.connectionCameUp(connection) }
+                // An offer that is answered later makes it wait no more.
+                if comesUp { $0.mediaAwaited([.audio, .video], of: connection) }
+            }
+            feed.go(to: milliseconds * Int64(connection))
+            feed.tell { $0.connectionClosed(connection, reason: "no path") }
+        }
+        feed.end()
+        let told = try Journal.entries(of: try #require(feed.folders.first)).compactMap {
+            if case .mediaRefused(let record) = $0.record { record } else { nil }
+        }
+        let expected = [MediaKind.audio, .video].map {
+            MediaRefused(participant: "bob", media: $0, reason: "no path", awaitedNanoseconds: milliseconds * 1_000_000)
+        }
+        #expect(told == (isTold ? expected : []))
+    }
+
+    /// The recording may end while a connection is still awaited.
+    @Test func theEndOfARecordingTellsOfAConnectionThatIsAwaited() throws {
+        let feed = RecordingFeed()
+        feed.tell {
+            $0.connectionOpened(1, participant: "bob") { [] }
+            $0.mediaAwaited([.audio], of: 1)
+        }
+        let other = feed.open(.opus, ssrc: 99, connection: 9)
+        feed.push(other, FedUnit.opus, at: 3_000, rateHz: 48_000)
+        feed.go(to: 9_000)
+        feed.end()
+        let told = try Journal.entries(of: try #require(feed.folders.first)).compactMap {
+            if case .mediaRefused(let record) = $0.record { record.awaitedNanoseconds } else { nil }
+        }
+        #expect(told == [6_000_000_000])
+    }
+
     /// Each reason that the session has, once.
     @Test(arguments: [
         RefusalReason.noKeyframe, .noParameterSets, .undecodable, .paused, .videoOff, .audioOff, .impossibleClock,

@@ -58,7 +58,7 @@ import Testing
                 #"2["joined","r","ben",{"capacity":3,"mesh":true,"peers":["ann"]}]"#
             ),
             (.sendOtherJoined(to: [ann], room: room, newcomer: ben), nil, [ann], #"2["otherjoin","r","ben"]"#),
-            (.sendFull(to: ben, room: room), nil, [ben], #"2["full","r","ben"]"#),
+            (.sendFull(to: ben, room: room), nil, [ben], #"2["full","r","ben",{"capacity":3}]"#),
             (.sendLeaved(to: ben, room: room), nil, [ben], #"2["leaved","r","ben"]"#),
             (.sendBye(to: [ann], room: room, leaver: ben), nil, [ann], #"2["bye","r","ben"]"#),
             (

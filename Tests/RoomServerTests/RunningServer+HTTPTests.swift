@@ -14,6 +14,8 @@ extension RunningServer {
                 for (path, type, text) in [
                     ("/", "text/html; charset=utf-8", "id=\"join\""),
                     ("/?room=standup&name=Ann", "text/html; charset=utf-8", "<title>"),
+                    ("/standup", "text/html; charset=utf-8", "<title>"),
+                    ("/a%2Fb%20%C3%A4", "text/html; charset=utf-8", "<title>"),
                     ("/room.js", "text/javascript; charset=utf-8", "RTCPeerConnection"),
                     ("/room.css", "text/css; charset=utf-8", "prefers-color-scheme"),
                     ("/healthz", "application/json", #""status":"ok""#),
@@ -28,7 +30,7 @@ extension RunningServer {
                     #expect(head.status == 200)
                     #expect(head.headers["content-length"] == String(response.body.utf8.count))
                 }
-                try connection.request("GET /nothing")
+                try connection.request("GET /no/thing")
                 #expect(try connection.response().status == 404)
                 try connection.request("DELETE /")
                 let refused = try connection.response()

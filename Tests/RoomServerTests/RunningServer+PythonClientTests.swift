@@ -53,7 +53,8 @@ extension RunningServer {
                         .array(["otherjoin", "7", dan]),
                     ]
                 )
-                #expect(result["events"]?["dan"]?.array == [.array(["full", "7", dan]), joined(dan, [ann, cid])])
+                let full = JSONValue.array(["full", "7", dan, .object(["capacity": .integer(3)])])
+                #expect(result["events"]?["dan"]?.array == [full, joined(dan, [ann, cid])])
                 try await waitForHealth(port: port) { $0["sessions"]?.integer == 0 && $0["rooms"]?.integer == 0 }
             }
         }

@@ -44,7 +44,7 @@ extension RunningServer {
                 #expect(try health(port: port)["ignored"]?.integer == 2)
                 let (third, thirdID) = try RawWebSocket.connected(port: port)
                 try third.send(#"42["join","r"]"#)
-                #expect(try third.text() == #"42["full","r","\#(thirdID)"]"#)
+                #expect(try third.text() == #"42["full","r","\#(thirdID)",{"capacity":2}]"#)
                 try eve.send(#"421["message","r",{"from":"liar","to":"\#(annID)"},"extra"]"#)
                 #expect(try eve.text() == "431[]", "an acknowledgement that was asked for")
                 let relayed = try ann.text()

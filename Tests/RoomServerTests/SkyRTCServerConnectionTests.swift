@@ -51,6 +51,9 @@ import Testing
             self.texts(connection.told(relay, data: data))
                 == [#"{"data":{"sdp":{"sdp":"v=0","type":"answer"},"socketId":"p"},"eventName":"_answer"}"#]
         )
+        let recorder = try JSONValue(parsing: #"{"type":"answer","sdp":"v=0","name":"Recording","recorder":true}"#)
+        let translated = self.texts(connection.told(relay, data: recorder)).first ?? ""
+        #expect(translated.contains(#""name":"Recording","recorder":true"#), "\(translated)")
         #expect(connection.told(relay, data: .object(["type": "dance"])) == [.ignore(.unspeakableMessage)])
         #expect(
             self.texts(connection.told(.sendBye(to: [own], room: room, leaver: peer), data: nil)) == [removePeer]

@@ -70,6 +70,35 @@ import Testing
         )
     }
 
+    /// Each description, and no candidate, says whether the sender is there to record.
+    @Test(arguments: [true, false])
+    func socketIORecordersSayThatTheyAreOnes(isRecorder: Bool) throws {
+        let flag: JSONValue? = isRecorder ? .bool(true) : nil
+        for content in [PeerMessage.offer(sdp: "v=0"), .answer(sdp: "v=0")] {
+            let data = try #require(SocketIORoomMessage(content, isOfRecorder: isRecorder).data)
+            #expect(data["recorder"] == flag)
+            #expect(try SocketIORoomMessage(data).isOfRecorder == isRecorder)
+        }
+        let candidate = PeerMessage.candidate(ICECandidate(line: LANBench.line, mLineIndex: 0, mid: nil))
+        #expect(SocketIORoomMessage(candidate, isOfRecorder: isRecorder).data?["recorder"] == nil)
+        var machine = SocketIORoomStateMachine(room: "r", isRecorder: isRecorder, waitsWhenFull: true)
+        _ = machine.opened(sessionID: "d", version: .three)
+        _ = machine.received(SocketIOPacket(.connect))
+        _ = machine.received(.event("joined", ["r", "d"]))
+        _ = machine.received(.event("otherjoin", ["r", "p"]))
+        let actions = machine.command(.offer(to: PeerID("p"), sdp: "v=0"))
+        guard case .send(let packet)? = actions.first else {
+            Issue.record("nothing was sent")
+            return
+        }
+        #expect(packet.text.contains(#""recorder":true"#) == isRecorder)
+    }
+
+    @Test(arguments: [#"{"recorder":"true"}"#, #"{"recorder":1}"#, "{}", "[]", #"{"recorder":{}}"#])
+    func nothingElseIsARecorder(_ text: String) throws {
+        #expect(!PeerMessage.isOfRecorder(try JSONValue(parsing: text)))
+    }
+
     // MARK: The others
 
     @Test(arguments: [RoomURL.SkyRTC.Dialect.classic, .call])

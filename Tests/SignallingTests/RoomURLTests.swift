@@ -110,7 +110,7 @@ import Testing
         #expect(error?.code == .invalidURL)
         #expect(error?.blame == .configuration)
         #expect(error?.message.contains(part) == true, "\(error?.message ?? "")")
-        #expect(error?.message.contains("A right one: socketio+https://rtc.example.org/123123") == true)
+        #expect(error?.message.contains("Example: socketio+https://rtc.example.org/123123") == true)
     }
 
     @Test func refusesLongParts() {

@@ -72,6 +72,9 @@ import Timeline
             )
         ),
         .mediaRefused(MediaRefused(participant: "p", media: .video, reason: "no codec")),
+        .mediaRefused(
+            MediaRefused(participant: "p", media: .audio, reason: "no path", awaitedNanoseconds: 30_000_000_000)
+        ),
         .trackDamaged(TrackDamaged(track: 1, rtpTime: .min, lostPackets: .max)),
         .trackMended(TrackMended(track: 1, rtpTime: .max, units: 7)),
         .chatMessage(ChatMessage(participant: "p", text: "one\ntwo")),

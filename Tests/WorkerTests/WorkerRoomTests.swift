@@ -252,6 +252,18 @@ import Testing
         #expect(await ended == .ordered)
     }
 
+    /// Others learn from our next descriptions that we record.
+    @Test func aRoomThatBeginsToRecordIsJoinedAgain() async throws {
+        let stage = try Stage()
+        let room = try stage.room()
+        async let ended = room.run()
+        #expect(await stage.eventually { stage.sessionCount == 1 })
+        #expect(room.perform(NumberedCommand(.recordOrder(room: "room", RecordSpec()))))
+        #expect(await stage.eventually { stage.sessionCount == 2 })
+        room.leave()
+        #expect(await ended == .ordered)
+    }
+
     @Test func otherSettingsDoNotEndAStop() async throws {
         let stage = try Stage()
         let room = try stage.room { $0.record = RecordSpec() }

@@ -11,7 +11,7 @@
 #include <openssl/x509.h>
 #include <string.h>
 
-enum { DAY_SECONDS = 24 * 60 * 60, VALID_DAYS = 30 };
+enum { DAY_SECONDS = 24 * 60 * 60, VALID_DAYS = 365 };
 
 static bool fill_certificate(X509 *certificate, EVP_PKEY *key) {
     uint64_t serial = 0;

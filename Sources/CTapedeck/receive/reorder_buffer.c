@@ -404,7 +404,7 @@ static void tapedeck_reorder_buffer_class_init(TapedeckReorderBufferClass *class
     element->change_state = change_state;
     g_object_class_install_property(
         object, PROPERTY_LATENCY,
-        g_param_spec_uint("latency", "Latency", "When a missing packet is no longer waited for, in milliseconds", 0, G_MAXUINT, 0,
+        g_param_spec_uint("latency", "Latency", "How long a missing packet is waited for, in milliseconds", 0, G_MAXUINT, 0,
                           G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS));
     g_object_class_install_property(
         object, PROPERTY_RETRANSMISSION,

@@ -185,10 +185,12 @@ static CTapedeckPacketFate put_aside(CTapedeckReorderWindow *window, uint16_t se
     return CTAPEDECK_PACKET_ASIDE;
 }
 
-// The sender counts anew: what it sent before is done with, and the packet aside is the first.
+// The sender counts anew: what it sent before is done with, and the packet aside is the first. Taps see by its flag that the
+// numbers between are no loss.
 static void begin_anew(CTapedeckReorderWindow *window, int64_t now) {
     GstBuffer *packet = window->aside;
     window->aside = NULL;
+    GST_BUFFER_FLAG_SET(packet, GST_BUFFER_FLAG_RESYNC);
     release_places(window);
     window->next = window->aside_sequence;
     open_places(window, 0, now);

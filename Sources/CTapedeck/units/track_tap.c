@@ -218,8 +218,10 @@ static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp
         return (Noted){.is_first = true};
     }
     if (step > 0) {
-        tap->lost_since_unit += (uint32_t)(step - 1);
-        atomic_fetch_add_explicit(&tap->lost, (uint64_t)(step - 1), memory_order_relaxed);
+        // Where the sender counts anew (reorder_window.c) nobody knows how many are missing: the time between says how long.
+        bool counts_anew = step > 1 && GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_RESYNC);
+        tap->lost_since_unit += counts_anew ? 1 : (uint32_t)(step - 1);
+        atomic_fetch_add_explicit(&tap->lost, counts_anew ? 0 : (uint64_t)(step - 1), memory_order_relaxed);
         // Packets are missing in the middle of this unit, or at the end of the one before, which its marker would have
         // ended. Some depayloaders give out what is left of it.
         if (step > 1 && (time == tap->last_rtp_time || !tap->last_marker)) note_truncated(tap);

@@ -37,14 +37,22 @@ extension DaemonConfiguration {
         }
     }
 
-    /// The pipeline files that outputs name, by the key of each; `catalogue` is what `pipelineCatalogue` returned.
-    public func outputFiles(in catalogue: PipelineCatalogue) -> [(key: String, file: PipelineFile)] {
-        self.rooms.sorted { $0.key < $1.key }.flatMap { name, room in
-            room.spec.outputs.enumerated().compactMap { index, output -> (key: String, file: PipelineFile)? in
-                guard let file = output.pipeline.flatMap({ catalogue.file(.output, $0.file) }) else { return nil }
-                return ("rooms.\(name).outputs[\(index)].pipeline.file", file)
+    /// The pipeline files that rooms name, by the key of each; `catalogue` is what `pipelineCatalogue` returned.
+    public func pipelineFiles(in catalogue: PipelineCatalogue) -> [(key: String, file: PipelineFile)] {
+        var files: [(key: String, file: PipelineFile)] = []
+        func add(_ key: String, _ file: PipelineFile?) {
+            if let file { files.append((key, file)) }
+        }
+        for (name, room) in self.rooms.sorted(by: { $0.key < $1.key }) {
+            let send = room.spec.send
+            add("rooms.\(name).send.capture", send?.video.flatMap { catalogue.file(.capture, $0.name) })
+            add("rooms.\(name).send.audio", send?.audio.flatMap { catalogue.file(.capture, $0.name) })
+            for (index, output) in room.spec.outputs.enumerated() {
+                let key = "rooms.\(name).outputs[\(index)].pipeline.file"
+                add(key, output.pipeline.flatMap { catalogue.file(.output, $0.file) })
             }
         }
+        return files
     }
 }
 

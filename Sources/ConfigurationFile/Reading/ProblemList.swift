@@ -45,7 +45,7 @@ final class ProblemList {
     }
 
     /// Where a key is; where the mapping is that it is missing in if it is not there.
-    private func place(ofKey key: String) -> SourceNode.Place? {
+    func place(ofKey key: String) -> SourceNode.Place? {
         guard self.tree != nil else { return nil }
         var rest = key[...]
         while !rest.isEmpty {

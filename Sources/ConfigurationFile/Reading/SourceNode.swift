@@ -112,7 +112,7 @@ extension SourceNode {
     func found(isSecret: Bool) -> String {
         switch self.content {
         case .null, .broken, .sequence, .mapping: self.foundKind
-        case .scalar where isSecret: "\(self.foundKind) that is not shown"
+        case .scalar where isSecret: "\(self.foundKind), hidden because it is secret"
         case .scalar(let scalar) where scalar.isSubstituted:
             "found the value of \"\(Excerpt.text(scalar.written))\", which is not shown"
         case .scalar(let scalar) where scalar.form == .string: "found \"\(Excerpt.text(scalar.text))\""

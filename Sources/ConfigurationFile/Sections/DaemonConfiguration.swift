@@ -83,7 +83,7 @@ extension DaemonConfiguration {
                     continue
                 }
                 self.rooms[entry.key] = room
-                let membership = Membership(url: room.address.url, displayName: room.spec.displayName)
+                let membership = Membership(url: room.address.url, displayName: room.spec.shownName(records: true))
                 if let other = members.updateValue(entry.key, forKey: membership) {
                     reader.problems.add(
                         entry.place,

@@ -14,6 +14,8 @@ public struct RoomConfiguration: Sendable, Hashable {
     public var join: JoinRule
     /// Whether we leave when the last other participant has left; an `always` room is then joined again only on demand.
     public var untilEmpty: Bool
+    /// What is posted into the room's chat when a recording starts; `nil` for nothing.
+    public var announcement: String?
     /// What is exported of recordings; of no meaning where nothing is recorded.
     public var exports = [ExportSpec()]
     /// The exports of each recording, in this order; `nil` where nothing is recorded.
@@ -46,7 +48,7 @@ public struct RoomConfiguration: Sendable, Hashable {
         var parts = self.spec.changes(from: old.spec)
         if self.join != old.join { parts.insert(.join) }
         if self.untilEmpty != old.untilEmpty { parts.insert(.untilEmpty) }
-        if self.exports != old.exports { parts.insert(.record) }
+        if self.exports != old.exports || self.announcement != old.announcement { parts.insert(.record) }
         return parts
     }
 }
@@ -76,6 +78,7 @@ public struct ConfiguredRoomURL: Sendable, Hashable, CustomStringConvertible, Cu
 enum RoomKeys {
     static let url = Key("url", .roomURL)
     static let displayName = Key("display_name", .line(maximum: 128))
+    static let announce = Key("announce", .line(maximum: 240))
     static let secret = Key("secret", .password(maximum: 1024), isSecret: true)
     static let untilEmpty = Key("until_empty", .boolean)
     static let priority = Key("priority", .integer(RoomSpec.priorityRange))
@@ -83,6 +86,7 @@ enum RoomKeys {
     static let table = KeyTable(
         url.entry,
         displayName.entry,
+        announce.entry,
         secret.entry,
         KeyTable.Entry(name: "join", shape: .mapping(ScheduleKeys.table)),
         untilEmpty.entry,
@@ -123,6 +127,7 @@ extension RoomConfiguration {
         // Without it, the rest is read for its problems.
         let url = reader.required(RoomKeys.url)
         let displayName = reader.value(RoomKeys.displayName)
+        let announcement = reader.value(RoomKeys.announce)
         let secret = reader.value(RoomKeys.secret)
         let join = JoinRule(reader)
         let untilEmpty = reader.value(RoomKeys.untilEmpty)
@@ -135,8 +140,9 @@ extension RoomConfiguration {
         let outputs = OutputSpec.read(reader)
         guard let url else { return nil }
         Self.checkScheme(of: url.address.url, sends: send != nil, reader)
+        if announcement != nil { Self.checkChat(of: url.address.url, isTaken: record?.chat ?? true, reader) }
         self.init(name: name, url: url.text, address: url.address, definition: definition)
-        self.spec.displayName = displayName ?? self.spec.displayName
+        self.spec.displayName = displayName
         self.spec.secret = secret
         self.spec.priority = priority ?? self.spec.priority
         self.spec.record = record
@@ -147,6 +153,22 @@ extension RoomConfiguration {
         self.join = join ?? self.join
         self.untilEmpty = untilEmpty ?? self.untilEmpty
         self.exports = exports
+        self.announcement = announcement
+        self.spec.record?.announcement = announcement
+    }
+
+    /// Adds what keeps an announcement from all participants.
+    private static func checkChat(of url: RoomURL, isTaken: Bool, _ reader: MappingReader) {
+        let kind = type(of: url.address)
+        if !kind.hasChat {
+            reader.add(
+                RoomKeys.announce.name,
+                "\(kind.protocolName) has no chat that it could be posted into",
+                accepted: "no announce"
+            )
+        } else if !isTaken {
+            reader.add(RoomKeys.announce.name, "record.chat is off", accepted: "record.chat: true, or no announce")
+        }
     }
 
     /// Adds what a room's protocol cannot do, or cannot do without.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Model
+
 /// Where recordings are kept, and for how long.
 public struct StorageConfiguration: Sendable, Hashable {
     /// Absolute path of the storage directory.
@@ -13,6 +15,8 @@ public struct StorageConfiguration: Sendable, Hashable {
     /// How often what is recorded is forced to the disk, 100 ms to 1 min; `SynchronisationSchedule` asks a slow disk less
     /// often.
     public var synchroniseEvery = Duration.seconds(1)
+    /// Where finished recordings are uploaded to; `nil` keeps them here.
+    public var upload: UploadSpec?
 
     /// Every key at its default.
     public init() {}
@@ -40,7 +44,8 @@ enum StorageKeys {
         minimumFree.entry,
         keep.entry,
         keepBytes.entry,
-        synchroniseEvery.entry
+        synchroniseEvery.entry,
+        KeyTable.Entry(name: "upload", shape: .mapping(UploadKeys.table))
     )
 }
 
@@ -53,5 +58,6 @@ extension StorageConfiguration {
         self.keep = reader.value(StorageKeys.keep) ?? self.keep
         self.keepBytes = reader.value(StorageKeys.keepBytes) ?? self.keepBytes
         self.synchroniseEvery = reader.value(StorageKeys.synchroniseEvery) ?? self.synchroniseEvery
+        self.upload = reader.mapping("upload", UploadKeys.table).flatMap { UploadSpec($0) }
     }
 }

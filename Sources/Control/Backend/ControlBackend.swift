@@ -10,7 +10,7 @@ public protocol ControlBackend: Sendable {
     func rooms() async -> [RoomResource]
     /// One room; throws `notFound`.
     func room(_ name: String) async throws(ControlError) -> RoomResource
-    /// Adds a room until the daemon ends; throws `conflict` if the name is taken, `invalid` with every problem.
+    /// Adds a room, which is kept across restarts; throws `conflict` if the name is taken, `invalid` with every problem.
     ///
     /// - Parameter definition: what the configuration holds under the room's name, as JSON text.
     func addRoom(_ name: String, definition: String) async throws(ControlError) -> RoomResource
@@ -29,6 +29,10 @@ public protocol ControlBackend: Sendable {
     func recordings(_ query: RecordingQuery) async throws(ControlError) -> RecordingPage
     /// One recording; throws `notFound`.
     func recording(_ id: String) async throws(ControlError) -> RecordingResource
+    /// The course of a recording: presence, speech, gaps and events.
+    func timeline(recording: String) async throws(ControlError) -> RecordingTimeline
+    /// A JPEG image of a recording; throws `notFound` for one without video.
+    func thumbnail(recording: String) async throws(ControlError) -> [UInt8]
     /// Deletes a recording with its files; throws `conflict` while it goes on.
     func deleteRecording(_ id: String) async throws(ControlError)
     /// Queues an export.

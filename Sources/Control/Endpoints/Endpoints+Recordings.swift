@@ -4,6 +4,7 @@ import Basics
 import HTTPTypes
 import Hummingbird
 import Model
+import NIOCore
 import NIOPosix
 
 extension Endpoints {
@@ -18,6 +19,13 @@ extension Endpoints {
         switch endpoint {
         case .showRecording(let id):
             return Reply(json: try await self.backend.recording(id))
+        case .recordingTimeline(let id):
+            return Reply(json: try await self.backend.timeline(recording: id))
+        case .recordingImage(let id):
+            let image = try await self.backend.thumbnail(recording: id)
+            // The same image for some minutes, and none of a recording that was deleted on request.
+            return Reply(status: .ok, type: "image/jpeg", body: ByteBuffer(bytes: image))
+                .with(.cacheControl, "private, max-age=300")
         case .deleteRecording(let id):
             try await self.backend.deleteRecording(id)
             return .noContent
@@ -53,6 +61,25 @@ extension Endpoints {
         } catch ServedFile.Failure.missing {
             throw missing
         }
+    }
+
+    /// All files of a recording in one.
+    func archive(_ id: String, _ call: Call) async throws -> Response {
+        try call.takesNoQuery()
+        let recording = try await self.backend.recording(id)
+        guard recording.state != "recording" else {
+            throw Problem(.conflict, "The recording is in progress: its files still change.")
+        }
+        let names = recording.files.compactMap { FileName([$0.name]) }
+        let missing = Problem(.notFound, "The recording has no files.")
+        guard let first = names.first else { throw missing }
+        let path = try await self.backend.filePath(id, file: first.text)
+        guard path.hasSuffix("/" + first.text) else { throw missing }
+        let folder = String(path.dropLast(first.text.count + 1))
+        let archive = try await NIOThreadPool.singleton.runIfActive {
+            try RecordingArchive(folder: folder, names: names)
+        }
+        return try FileResponder(file: archive, name: archive.name, isDownload: true).response(to: call.request)
     }
 
     private func listRecordings(_ call: Call) async throws -> Reply {

@@ -37,6 +37,7 @@ struct Endpoints: Sendable {
     func response(to endpoint: Endpoint, _ call: Call) async throws -> Response {
         switch endpoint {
         case .file(let recording, let name): try await self.file(recording, name, call)
+        case .archive(let recording): try await self.archive(recording, call)
         case .events: try self.eventStream(call)
         default: try await self.reply(to: endpoint, call).response
         }
@@ -74,8 +75,8 @@ struct Endpoints: Sendable {
         case .listRooms, .addRoom, .showRoom, .changeRoom, .removeRoom, .act, .changeCamera, .thumbnail,
             .graphs:
             return try await self.room(endpoint, call)
-        case .listRecordings, .showRecording, .deleteRecording, .listExports, .export, .cancelExport, .file,
-            .events:
+        case .listRecordings, .showRecording, .recordingTimeline, .recordingImage, .deleteRecording, .listExports,
+            .export, .cancelExport, .file, .archive, .events:
             return try await self.recording(endpoint, call)
         }
     }

@@ -7,12 +7,12 @@ import Model
 import NIOCore
 import NIOPosix
 
-/// Answers requests for a file: conditions (RFC 9110 section 13), a range, a body in bounded pieces.
+/// Answers requests for a file, or for an archive of several: conditions (RFC 9110 section 13), a range, a body in bounded pieces.
 struct FileResponder: Sendable {
     /// Bytes read and written at once.
     static let pieceBytes = 128 * 1024
 
-    let file: ServedFile
+    let file: any ServedContent
     /// The file's name, without its folder.
     let name: String
     /// Whether a browser should save the file instead of showing it.

@@ -2,10 +2,24 @@
 
 import Glibc
 
+/// Bytes of a known length, of which a client may ask for a part.
+protocol ServedContent: Sendable {
+    /// Its length in bytes.
+    var size: Int64 { get }
+    /// Seconds since 1970 of the last change.
+    var modified: Int64 { get }
+    /// A strong entity tag (RFC 9110 section 8.8.3).
+    var entityTag: String { get }
+    /// Up to `count` bytes from `offset`, which is before the end; none if the content is not what it was.
+    ///
+    /// Blocks the calling thread.
+    func read(offset: Int64, count: Int) throws(ServedFile.Failure) -> [UInt8]
+}
+
 /// A regular file that is open for reading.
 ///
 /// No symbolic link is followed inside the folder that the file is looked up in. Closed when the last owner goes.
-final class ServedFile: Sendable {
+final class ServedFile: ServedContent {
     /// Why a file is not served.
     enum Failure: Error, Sendable, Hashable {
         /// There is no such regular file.

@@ -40,6 +40,7 @@ export async function send(method, target, body) {
 
 export const get = (target) => send("GET", target);
 export const post = (target, body) => send("POST", target, body);
+export const patch = (target, body) => send("PATCH", target, body);
 export const remove = (target) => send("DELETE", target);
 
 /** Gets something that is no JSON. */

@@ -18,7 +18,7 @@ export async function confirm(title, text, verb) {
   return (await closed(dialog)) === "yes";
 }
 
-/** The text of a mark; null if the visitor does without. */
+/** The text of a mark, "Mark" for none; null if the visitor does without. */
 export async function askForMark() {
   const dialog = byId("mark-dialog");
   const input = dialog.querySelector("input");
@@ -26,5 +26,5 @@ export async function askForMark() {
   dialog.returnValue = "cancel";
   dialog.querySelector("button[type=button]").onclick = () => dialog.close("cancel");
   dialog.showModal();
-  return (await closed(dialog)) === "mark" ? input.value : null;
+  return (await closed(dialog)) === "mark" ? input.value.trim() || "Mark" : null;
 }

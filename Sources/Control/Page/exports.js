@@ -50,7 +50,18 @@ export class Exports {
 
   /** Queues an export; resolves with it when it is done, rejects when it failed. */
   async make(request, progressed = () => {}) {
-    const item = await post(path("recordings", this.recording, "exports"), request);
+    return await this.#follow(await post(path("recordings", this.recording, "exports"), request), progressed);
+  }
+
+  /** The same, but an export of this layout that waits or runs already will do, whatever it is of. */
+  async obtain(request, progressed) {
+    const isPending = ({ layout, state }) => layout === request.layout && (state === "queued" || state === "running");
+    await this.refresh();
+    const pending = this.items.find(isPending);
+    return pending ? await this.#follow(pending, progressed) : await this.make(request, progressed);
+  }
+
+  async #follow(item, progressed) {
     const done = new Promise((resolve, reject) => this.waiters.set(item.id, { resolve, reject, progressed }));
     this.#take([...this.items.filter((known) => known.id !== item.id), item]);
     this.#plan();

@@ -57,5 +57,17 @@ export function timeOfDay(text) {
   return Number.isNaN(date.getTime()) ? String(text) : clock.format(date);
 }
 
+const soon = new Intl.DateTimeFormat(undefined, { weekday: "short", hour: "2-digit", minute: "2-digit" });
+const WEEK_MILLISECONDS = 6 * 86_400_000;
+
+/** An instant to come: "Mon 09:00" within the next days, else with its date. */
+export function upcoming(text) {
+  const date = new Date(text);
+  return date - Date.now() < WEEK_MILLISECONDS ? soon.format(date) : instant(text);
+}
+
+/** How long ago an instant was. */
+export const secondsSince = (text) => Math.max(0, (Date.now() - new Date(text).getTime()) / 1000);
+
 /** "1 track", "2 tracks". */
 export const count = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;

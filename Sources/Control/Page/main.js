@@ -5,16 +5,28 @@ import { byId, setAttribute, setText } from "./dom.js";
 import { Feed } from "./feed.js";
 import { announce, announceEvent, fail } from "./messages.js";
 import { OverviewView } from "./overview.js";
+import { RecordingView } from "./recording.js";
 import { RecordingsView } from "./recordings.js";
 import { RoomsView } from "./rooms.js";
 import { Session } from "./session.js";
 import { WebhooksView } from "./webhooks.js";
 
 const feed = new Feed();
-const session = new Session((isOpen) => (isOpen ? feed.start() : feed.stop()));
+/** What is shown, and the recording that is to play when its page is there. */
+let shown = null;
+let wished = null;
+const session = new Session((isOpen) => {
+  if (isOpen) feed.start();
+  else feed.stop();
+  route();
+});
 const overview = new OverviewView();
 const rooms = new RoomsView(session, feed);
-const recordings = new RecordingsView(session);
+const recordings = new RecordingsView(session, (id) => {
+  wished = id;
+  location.hash = `recordings/${encodeURIComponent(id)}`;
+});
+const recording = new RecordingView(session, () => recordings.refreshSoon());
 const webhooks = new WebhooksView(feed);
 
 function showConnection(isUp) {
@@ -25,20 +37,43 @@ function showConnection(isUp) {
   pill.dataset.tone = isUp ? "good" : "bad";
   setText(pill, isUp ? "Live" : "Offline");
   byId("lost").hidden = isUp;
-  if (isUp) recordings.refreshSoon();
+  if (!isUp) return;
+  recordings.refreshSoon();
+  recording.retry();
+}
+
+/** The view that a link names, with the recording and the second for one of these; null for a link into the page. */
+function destination(hash) {
+  if (hash === "" || hash === "#rooms") return { view: "rooms" };
+  if (hash === "#recordings") return { view: "recordings" };
+  const found = /^#recordings\/([^/]+)(?:\/t=(\d+(?:\.\d+)?))?/.exec(hash);
+  return found && { view: "recording", id: decoded(found[1]), seconds: Number(found[2] ?? NaN) };
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 function route() {
-  const views = { "#rooms": "rooms", "#recordings": "recordings" };
-  const isNew = byId("rooms-view").hidden && byId("recordings-view").hidden;
-  const view = views[location.hash] ?? (isNew || !location.hash ? "rooms" : null);
-  if (!view) return;
-  byId("rooms-view").hidden = view !== "rooms";
-  byId("recordings-view").hidden = view !== "recordings";
-  recordings.show(view === "recordings");
-  document.title = view === "rooms" ? "Rooms – Tapedeck" : "Recordings – Tapedeck";
+  const place = destination(location.hash) ?? (shown ? null : { view: "rooms" });
+  if (!place) return;
+  const before = shown;
+  shown = place;
+  for (const view of ["rooms", "recordings", "recording"]) byId(`${view}-view`).hidden = view !== place.view;
+  const isOpen = session.isOpen;
+  recordings.show(isOpen && place.view === "recordings");
+  if (isOpen && place.view === "recording") recording.show(place.id, place.seconds, { isPlaying: wished === place.id });
+  else recording.hide();
+  wished = null;
+  if (place.view !== "recording") document.title = place.view === "rooms" ? "Rooms – Tapedeck" : "Recordings – Tapedeck";
+  if (place.view === "recordings" && before?.view === "recording") recordings.focus(before.id);
   for (const link of byId("views").querySelectorAll("a")) {
-    setAttribute(link, "aria-current", link.hash === `#${view}` ? "page" : null);
+    const isHere = link.hash === (place.view === "rooms" ? "#rooms" : "#recordings");
+    setAttribute(link, "aria-current", isHere ? (place.view === "recording" ? "true" : "page") : null);
   }
 }
 
@@ -53,6 +88,7 @@ feed.addEventListener("rooms", ({ detail }) => {
 feed.addEventListener("event", ({ detail }) => {
   announceEvent(detail);
   recordings.hear(detail);
+  recording.hear(detail);
 });
 addEventListener("hashchange", route);
 route();

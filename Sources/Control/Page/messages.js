@@ -5,6 +5,7 @@ import { byId, button, h } from "./dom.js";
 
 const MAXIMUM_MESSAGES = 4;
 const MAXIMUM_ANNOUNCEMENTS = 20;
+const DONE_MILLISECONDS = 6000;
 
 /** Shows what went wrong until it is dismissed. */
 export function fail(what, error) {
@@ -16,6 +17,13 @@ export function fail(what, error) {
     { class: "quiet icon-only", "aria-label": "Dismiss", title: "Dismiss" }));
   box.append(message);
   while (box.children.length > MAXIMUM_MESSAGES) box.firstChild.remove();
+}
+
+/** Shows for a few seconds that something was done. */
+export function tell(text) {
+  const message = h("div", { class: "message done", role: "status" }, text);
+  byId("messages").append(message);
+  setTimeout(() => message.remove(), DONE_MILLISECONDS);
 }
 
 /** Puts a failure into a form. */
@@ -38,14 +46,18 @@ const SENTENCES = {
   "room.unreachable": (event) => `${event.room}: unreachable, ${event.details.reason}`,
   "room.added": (event) => `${event.room}: added`,
   "room.removed": (event) => `${event.room}: removed`,
-  "participant.joined": (event) => `${event.room}: a participant came`,
-  "participant.left": (event) => `${event.room}: a participant went`,
+  "participant.joined": (event) => `${event.room}: ${event.details.name ?? "a participant"} came`,
+  "participant.left": (event) => `${event.room}: ${event.details.name ?? "a participant"} went`,
   "recording.started": (event) => `${event.room}: recording started`,
+  "recording.paused": (event) => `${event.room}: recording paused`,
+  "recording.resumed": (event) => `${event.room}: recording resumed`,
+  "recording.marked": (event) => `${event.room}: marked “${event.details.text}”`,
   "recording.finished": (event) => `${event.room}: recording finished`,
   "recording.degraded": (event) => `${event.room}: media are being lost`,
   "recording.deleted": (event) => `A recording of ${event.room} was deleted`,
   "export.finished": (event) => `Export finished: ${event.details.file}`,
   "export.failed": (event) => `Export failed: ${event.details.reason}`,
+  "upload.failed": (event) => `Upload of ${event.details.file} failed: ${event.details.reason}`,
   "worker.crash_loop": (event) => `${event.room}: its worker crashes again and again`,
   "configuration.reloaded": () => "New configuration in force",
   "configuration.refused": () => "New configuration refused",

@@ -34,16 +34,16 @@ export class OverviewView {
     const left = overview.secondsUntilFull;
     const hasForecast = left !== undefined && left !== null;
     this.recording(String(overview.activeRecordings), overview.pendingExports
-      ? `${count(overview.pendingExports, "export")} to do` : "no export waits",
+      ? `${count(overview.pendingExports, "export")} to do` : "No exports queued",
       overview.activeRecordings ? "live" : null);
     this.rooms(`${phases.joined ?? 0} of ${rooms}`, failed ? `${failed} in trouble` : count(overview.workers, "worker"),
       failed ? "warn" : null);
-    this.disk(bytes(overview.freeBytes), hasForecast ? `full in ${span(left)}` : "nothing is written",
+    this.disk(bytes(overview.freeBytes), hasForecast ? `full in ${span(left)}` : "Not filling up",
       hasForecast && left < LOW_SECONDS ? "warn" : null);
     this.uptime(span(overview.uptimeSeconds), `version ${overview.version}`);
     const problems = overview.problems;
     this.health(problems.length ? count(problems.length, "problem") : "Good",
-      problems.length ? "see below" : "takes rooms",
+      problems.length ? "see below" : "Accepting rooms",
       problems.length ? "bad" : "good");
     const text = problems.join("\n");
     if (text === this.shown) return;

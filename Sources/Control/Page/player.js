@@ -1,73 +1,88 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays a recording through a rendition that browsers understand, made when it is asked for.
+// Plays a recording with all its participants: a file that exists, or one that is made when it is asked for.
 
 import { filePath } from "./api.js";
-import { button, h, setText } from "./dom.js";
+import { button, h, setAttribute, setText } from "./dom.js";
+import { duration, span } from "./format.js";
 import { fail } from "./messages.js";
+import { momentLink } from "./timeline.js";
 
-// A part, or one participant's rendition, has more in its name.
-const WHOLE = /^browser\.(webm|mp4)$/;
+// Parts, and files of one participant, have more in their names.
+const FILES = { grid: /^call-grid\.(mp4|webm)$/, audio: /^call-audio\.(opus|ogg|wav)$/, browser: /^browser\.(webm|mp4)$/ };
+const MAKING = { grid: "a video of everyone", audio: "the audio of everyone", browser: "a video for the browser" };
 
 export class Player {
-  /** `participants`: id and name of those who sent something; a rendition shows one of them. */
-  constructor(recording, participants, exports) {
-    this.recording = recording;
+  /** `moved(seconds)` is called when another moment is shown. */
+  constructor(recording, exports, { mayMake, moved }) {
+    this.id = recording.id;
     this.exports = exports;
-    this.video = h("video", { controls: true, playsinline: true, hidden: true, "aria-label": "Recording" });
-    this.progress = h("progress", { max: 1, hidden: true, "aria-label": "Progress of the rendition" });
-    this.text = h("p", { class: "muted", role: "status" });
-    this.screen = h("div", { class: "screen", hidden: true }, this.video, this.progress, this.text);
-    this.choice = h("select", {}, participants.map(([id, text]) => h("option", { value: id }, text)));
-    this.hasChoice = participants.length > 1;
+    this.mayMake = mayMake;
+    this.startAt = 0;
+    this.video = h("video", { controls: true, playsinline: true, preload: "metadata", hidden: true, "aria-label": "Recording" });
+    this.progress = h("progress", { max: 1, hidden: true, "aria-label": "Progress of the export" });
+    this.text = h("p", { role: "status" });
     this.start = button("play", "Play", () => this.play(), { class: "primary" });
+    this.link = h("a", { class: "small-print", hidden: true });
+    this.note = h("p", { class: "muted small-print" });
     this.element = h("div", { class: "player" },
-      this.screen,
-      h("div", { class: "player-row" }, this.start,
-        this.hasChoice ? h("label", { class: "field inline" }, "Participant", this.choice) : null));
+      h("div", { class: "screen" }, this.video, this.start, this.progress, this.text),
+      h("div", { class: "player-row" }, this.link, this.note));
+    for (const kind of ["timeupdate", "seeked", "loadedmetadata"]) {
+      this.video.addEventListener(kind, () => {
+        if (this.video.readyState === 0) return;
+        const seconds = this.video.currentTime;
+        setAttribute(this.link, "href", momentLink(this.id, seconds));
+        setText(this.link, `Link to ${duration(Math.floor(seconds))}`);
+        this.link.hidden = false;
+        moved(seconds);
+      });
+    }
+    this.video.addEventListener("error", () => {
+      if (this.isClosed || !this.file) return;
+      this.video.hidden = true;
+      setText(this.text, "This browser cannot play the file.");
+    });
+    this.offer(recording);
   }
 
-  /** Makes the rendition if there is none, and plays it. */
+  /** Takes the files that there are now; one that can be played is shown at once. */
+  offer(recording) {
+    this.layout = wanted(recording);
+    if (this.file) return;
+    const names = recording.files.map((file) => file.name);
+    const find = (layout) => names.find((file) => FILES[layout].test(file));
+    const whole = find("grid") ?? find(this.layout);
+    // Better a part than nothing for a visitor who may not have anything made.
+    const part = this.mayMake ? null : find("audio") ?? find("browser");
+    if (whole ?? part) this.#load(whole ?? part);
+    if (!whole && part) setText(this.note, "There is no video of everyone yet: this is the part that was exported.");
+    if (this.file || this.isMaking) return;
+    this.start.hidden = !this.mayMake;
+    setText(this.text, this.mayMake ? `Play makes ${MAKING[this.layout]} first.`
+      : `No one has exported ${MAKING[this.layout]} yet. It takes a token with the scope “control”.`);
+  }
+
+  /** Plays; makes what is missing first. */
   async play() {
     if (this.isMaking) return;
-    this.isMaking = true;
-    this.screen.hidden = false;
     try {
-      const file = await this.#rendition();
+      if (!this.file) {
+        if (!this.mayMake) return;
+        await this.#make();
+      }
       if (this.isClosed) return;
-      this.video.src = filePath(this.recording, file);
-      this.video.hidden = false;
-      setText(this.text, "");
+      if (document.activeElement === this.start || document.activeElement === document.body) this.video.focus();
       await this.video.play();
-      // Its own controls do from now on, unless another participant may be chosen.
-      if (this.hasChoice || this.start.hidden) return;
-      if (document.activeElement === this.start) this.video.focus();
-      this.start.hidden = true;
     } catch (error) {
       // Playing that was interrupted by the next order is no failure.
-      if (!this.isClosed && error.name !== "AbortError") {
-        this.screen.hidden = true;
-        fail("The recording cannot be played", error);
-      }
-    } finally {
-      this.progress.hidden = true;
-      this.isMaking = false;
+      if (!this.isClosed && error.name !== "AbortError") fail("The recording cannot be played", error);
     }
   }
 
-  async #rendition() {
-    const known = this.exports.items.findLast((item) =>
-      item.layout === "browser" && item.state === "done" && WHOLE.test(item.file ?? ""));
-    // With several participants the file may be another one's.
-    if (known && !this.hasChoice) return known.file;
-    this.video.pause();
-    this.video.removeAttribute("src");
-    this.video.hidden = true;
-    this.progress.hidden = false;
-    this.progress.value = 0;
-    setText(this.text, "Making a rendition for the browser");
-    const request = { layout: "browser", ...(this.hasChoice ? { participant: this.choice.value } : {}) };
-    const item = await this.exports.make(request, (state) => { this.progress.value = state.progress; });
-    return item.file;
+  /** Goes to a second; what is not there yet begins with it. */
+  seek(seconds) {
+    this.startAt = seconds;
+    if (this.video.readyState > 0) this.video.currentTime = seconds;
   }
 
   close() {
@@ -76,4 +91,59 @@ export class Player {
     this.video.removeAttribute("src");
     this.video.load();
   }
+
+  #load(file) {
+    this.file = file;
+    this.start.hidden = true;
+    this.progress.hidden = true;
+    setText(this.text, "");
+    this.video.hidden = false;
+    this.video.addEventListener("loadedmetadata", () => {
+      if (this.startAt) this.video.currentTime = this.startAt;
+    }, { once: true });
+    this.video.src = filePath(this.id, file);
+  }
+
+  async #make() {
+    this.isMaking = true;
+    this.start.hidden = true;
+    this.progress.hidden = false;
+    this.progress.value = 0;
+    let first = null;
+    const progressed = ({ state, progress, error }) => {
+      this.progress.value = progress;
+      const now = performance.now();
+      if (state === "running") first ??= { now, progress };
+      setText(this.text, `Making ${MAKING[this.layout]}: ${
+        state === "queued" ? error ?? "waits for other exports" : remaining(first, { now, progress })}`);
+    };
+    try {
+      const request = { layout: this.layout };
+      let item = await this.exports.obtain(request, progressed);
+      // The one that ran already may have been of a part.
+      if (!FILES[this.layout].test(item.file ?? "")) item = await this.exports.make(request, progressed);
+      if (!this.isClosed) this.#load(item.file);
+    } catch (error) {
+      this.progress.hidden = true;
+      this.start.hidden = false;
+      setText(this.text, "");
+      throw error;
+    } finally {
+      this.isMaking = false;
+    }
+  }
+}
+
+/** The layout that shows everyone at the least cost: only several videos are decoded to become one. */
+function wanted({ tracks }) {
+  if (!tracks.some((track) => track.kind === "video")) return "audio";
+  return new Set(tracks.map((track) => track.participant)).size > 1 ? "grid" : "browser";
+}
+
+/** "23 %, about 2 min left", by how fast it went so far. */
+function remaining(first, { now, progress }) {
+  const percent = `${Math.round(progress * 100)} %`;
+  if (!first || progress <= first.progress) return `${percent}, measuring how long it takes`;
+  const seconds = (now - first.now) / 1000 * (1 - progress) / (progress - first.progress);
+  return `${percent}, about ${span(Math.max(1, seconds))} left`;
 }

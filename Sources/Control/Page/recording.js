@@ -5,9 +5,10 @@ import { filePath, get, path, remove } from "./api.js";
 import { confirm } from "./dialogs.js";
 import { byId, button, h, icon, name, setText } from "./dom.js";
 import { Exports } from "./exports.js";
-import { bytes, count, duration, instant } from "./format.js";
+import { bytes, count, duration, instant, secondsSince } from "./format.js";
 import { fail } from "./messages.js";
 import { Player } from "./player.js";
+import { momentLink, Timeline } from "./timeline.js";
 
 /** What the state and the verdict of a recording are to people, with a tone. */
 export function verdict(recording) {
@@ -25,6 +26,15 @@ export function verdict(recording) {
   return ["Finished", "quiet", "Nothing has been exported yet, so nothing has been checked."];
 }
 
+/** Where a recording is uploaded to, and how far that is. */
+function uploadText(upload) {
+  if (!upload) return "";
+  if (upload.finished) return `Uploaded to ${upload.place}, ${instant(upload.finished)}.`;
+  const progress = `Upload to ${upload.place}: ${upload.verifiedFiles} of ${count(upload.files, "file")}, `
+    + `${bytes(upload.verifiedBytes)} of ${bytes(upload.bytes)}.`;
+  return upload.error ? `${progress} ${upload.error}. Next attempt: ${instant(upload.nextAttempt)}.` : progress;
+}
+
 /** Asks, and deletes; whether it is gone. */
 export async function deleteRecording(recording) {
   const isSure = await confirm("Delete this recording?",
@@ -40,64 +50,119 @@ export async function deleteRecording(recording) {
   }
 }
 
-const dialog = byId("recording-dialog");
 const VERDICTS = { complete: "Complete", "complete-with-gaps": "With gaps", damaged: "Damaged" };
 
-/** The dialog with a recording's details. */
-class RecordingDialog {
+/** The page of a recording. */
+export class RecordingView {
+  /** `changed()` is called when something about the recording is not what a list shows any more. */
   constructor(session, changed) {
     this.session = session;
     this.changed = changed;
-    dialog.addEventListener("close", () => this.#clear());
+    this.root = byId("recording-view");
   }
 
-  async open(id, { isPlaying = false } = {}) {
-    let recording;
-    try {
-      recording = await get(path("recordings", id));
-    } catch (error) {
-      fail("The recording cannot be shown", error);
+  /** Shows a recording, from a second on if one is given; one that is shown already only goes there. */
+  async show(id, seconds, { isPlaying = false } = {}) {
+    if (this.id === id && !this.hasFailed) {
+      if (Number.isFinite(seconds)) this.player?.seek(seconds);
       return;
     }
-    this.#clear();
+    this.hide();
     this.id = id;
+    this.root.replaceChildren(this.#head(h("h1", { id: "recording-title", tabindex: -1 }, "Recording")));
+    let recording, timeline;
+    try {
+      [recording, timeline] = await Promise.all([get(path("recordings", id)), course(id)]);
+    } catch (error) {
+      if (this.id === id) this.#showFailure(error);
+      return;
+    }
+    if (this.id !== id) return;
+    document.title = `${recording.room}, ${instant(recording.start)} – Tapedeck`;
     this.exports = new Exports(id, () => this.#refresh());
-    this.player = new Player(id, senders(recording), this.exports);
-    this.files = h("div", {});
-    this.pill = h("span", { class: "pill" });
-    dialog.replaceChildren(...this.#content(recording));
+    const mayPlay = this.session.may("media") && recording.state === "finished" && recording.tracks.length > 0;
+    this.player = mayPlay ? new Player(recording, this.exports, {
+      mayMake: this.session.may("control"), moved: (moment) => this.timeline.show(moment) }) : null;
+    this.timeline = new Timeline(id, mayPlay ? (moment) => {
+      this.player.seek(moment);
+      history.replaceState(null, "", momentLink(id, moment));
+    } : null);
+    this.root.replaceChildren(...this.#content(recording));
+    this.timeline.update(recording.state === "recording" ? null : timeline);
     this.#show(recording);
-    if (!dialog.open) dialog.showModal();
+    if (Number.isFinite(seconds)) {
+      this.timeline.show(seconds);
+      this.player?.seek(seconds);
+    }
+    byId("recording-title").focus({ preventScroll: true });
+    scrollTo(0, 0);
     await this.exports.refresh().catch((error) => fail("The exports cannot be shown", error));
-    if (isPlaying && this.id === id) await this.player.play();
+    if (isPlaying && this.id === id) await this.player?.play();
+  }
+
+  /** Stops what plays, and forgets the recording. */
+  hide() {
+    clearInterval(this.clock);
+    this.player?.close();
+    this.exports?.close();
+    this.player = this.exports = this.id = null;
+    this.hasFailed = false;
+    this.root.replaceChildren();
+  }
+
+  /** Tries again what could not be shown because the daemon did not answer. */
+  retry() {
+    if (this.hasFailed) this.show(this.id);
   }
 
   hear(event) {
     this.exports?.hear(event);
-    if (event.recording !== this.id) return;
-    if (event.kind === "recording.deleted") dialog.close();
-    else if (event.kind.startsWith("recording.")) this.#refresh();
+    if (event.recording !== this.id || !this.id) return;
+    if (event.kind === "recording.deleted") this.#showFailure({ status: 404 });
+    else if (event.kind === "recording.finished" || event.kind === "recording.repaired") this.#showAnew();
+    else if (["recording.", "upload."].some((start) => event.kind.startsWith(start)) || event.kind === "export.finished") this.#refresh();
+  }
+
+  #head(...parts) {
+    return h("div", { class: "recording-head" }, h("a", { href: "#recordings" }, "All recordings"), ...parts);
+  }
+
+  #showFailure(error) {
+    const isGone = error.status === 404 || error.status === 400;
+    const id = this.id;
+    this.hide();
+    [this.id, this.hasFailed] = [id, !isGone];
+    document.title = isGone ? "Recording not found – Tapedeck" : "Recording – Tapedeck";
+    this.root.replaceChildren(this.#head(h("h1", { id: "recording-title", tabindex: -1 },
+      isGone ? "Recording not found" : "The recording cannot be shown")),
+    h("p", { class: "empty" }, isGone ? "There is no recording at this link: it was deleted, or the link is wrong."
+      : error.message));
+    byId("recording-title").focus();
+  }
+
+  /** A recording that is finished now can be played. */
+  #showAnew() {
+    const id = this.id;
+    this.changed();
+    this.hide();
+    this.show(id);
   }
 
   #content(recording) {
-    const mayPlay = this.session.may("media") && this.session.may("control") && recording.state === "finished"
-      && recording.tracks.length > 0;
-    const close = button("close", "", () => dialog.close(),
-      { class: "quiet icon-only", "aria-label": "Close", title: "Close" });
     return [
-      h("header", { class: "dialog-head" },
-        h("div", {}, h("h2", { id: "recording-title" }, name(recording.room)),
-          h("p", { class: "muted" }, instant(recording.start), " · ", h("code", {}, recording.id))),
-        this.pill, close),
-      mayPlay ? this.player.element : null,
-      this.note = h("p", { class: "muted small-print" }),
-      this.about = h("p", { class: "muted small-print" }),
-      h("h3", {}, "Tracks"), this.tracks = h("ul", { class: "tracks" }),
-      h("h3", {}, "Exports"), this.exports.element,
+      this.#head(
+        h("div", { class: "title-line" }, h("h1", { id: "recording-title", tabindex: -1 }, name(recording.room)),
+          this.pill = h("span", { class: "pill" })),
+        this.note = h("p", { class: "muted small-print" }),
+        this.about = h("p", { class: "muted small-print" }),
+        this.upload = h("p", { class: "muted small-print" })),
+      this.player?.element, this.timeline.element,
+      h("h2", {}, "Tracks"), this.tracks = h("ul", { class: "tracks" }),
+      h("h2", {}, "Exports"), this.exports.element,
       recording.state === "finished" ? this.#exportForm(recording) : null,
-      h("h3", {}, "Files"), this.files,
+      h("h2", {}, "Files"), this.files = h("div", {}),
       this.certificate = h("section", { class: "certificate", "aria-label": "Certificate" }),
-      h("div", { class: "dialog-actions needs-control" },
+      recording.state === "recording" ? null : h("div", { class: "dialog-actions needs-control" },
         button("remove", "Delete", () => this.#delete(recording), { about: "recording", class: "danger" })),
     ].filter(Boolean);
   }
@@ -106,25 +171,39 @@ class RecordingDialog {
     const [text, tone, note] = verdict(recording);
     setText(this.pill, text);
     this.pill.dataset.tone = tone;
-    const length = recording.durationSeconds === undefined || recording.durationSeconds === null
-      ? "" : `${duration(recording.durationSeconds)} long. `;
-    setText(this.note, `${length}${bytes(recording.bytes)}. ${note}`);
+    const isGoing = recording.state === "recording";
+    const tell = () => {
+      const length = isGoing ? duration(secondsSince(recording.start))
+        : recording.durationSeconds === undefined || recording.durationSeconds === null ? null : duration(recording.durationSeconds);
+      setText(this.note, [instant(recording.start), length, isGoing ? null : bytes(recording.bytes), note,
+        recording.id].filter(Boolean).join(" · "));
+    };
+    tell();
+    clearInterval(this.clock);
+    if (isGoing) this.clock = setInterval(tell, 1000);
     const about = [...(recording.tags ?? []), recording.notes].filter(Boolean).join(" · ");
     setText(this.about, about);
     this.about.hidden = !about;
+    const upload = uploadText(recording.upload);
+    setText(this.upload, upload);
+    this.upload.hidden = !upload;
     const tracks = [...recording.tracks].sort((one, other) => (one.number ?? 0) - (other.number ?? 0));
     this.tracks.replaceChildren(...tracks.map((track) => h("li", {},
       h("span", { class: "number muted" }, String(track.number ?? "–")),
       h("span", { class: "who" }, name(track.name ?? track.participant)),
       h("span", {}, `${track.kind} · ${track.codec.toUpperCase()}`),
-      h("span", { class: "muted figure-text" }, `${count(track.units, "unit")} · ${bytes(track.bytes)}`))));
+      h("span", { class: "muted figure-text" }, bytes(track.bytes)))));
     if (!tracks.length) this.tracks.replaceChildren(h("li", { class: "muted" }, "No track."));
-    this.files.replaceChildren(h("ul", { class: "files" }, recording.files.map((file) => h("li", {},
-      this.session.may("media")
-        ? h("a", { href: `${filePath(recording.id, file.name)}?download=1`, download: true },
-          icon("download"), name(file.name))
-        : name(file.name),
-      h("span", { class: "muted figure-text" }, bytes(file.bytes))))));
+    const download = (href, label) => h("a", { href, download: true }, icon("download"), label);
+    const mayLoad = this.session.may("media");
+    const all = recording.files.reduce((sum, file) => sum + file.bytes, 0);
+    this.files.replaceChildren(h("ul", { class: "files" },
+      mayLoad && !isGoing && recording.files.length > 1 ? h("li", {},
+        download(path("recordings", recording.id, "archive.tar"), "All files in one archive (.tar)"),
+        h("span", { class: "muted figure-text" }, bytes(all))) : null,
+      recording.files.map((file) => h("li", {},
+        mayLoad ? download(`${filePath(recording.id, file.name)}?download=1`, name(file.name)) : name(file.name),
+        h("span", { class: "muted figure-text" }, bytes(file.bytes))))));
     this.#showCertificate(recording);
   }
 
@@ -135,11 +214,11 @@ class RecordingDialog {
       return;
     }
     const list = (title, sentences) => (sentences.length
-      ? [h("h4", {}, title), h("ul", { class: "findings" }, sentences.map((text) => h("li", {}, name(text))))] : []);
+      ? [h("h3", {}, title), h("ul", { class: "findings" }, sentences.map((text) => h("li", {}, name(text))))] : []);
     const clock = certificate.wallClockSeconds === undefined || certificate.wallClockSeconds === null
       ? "" : ` of ${duration(certificate.wallClockSeconds)} by the wall clock`;
     this.certificate.replaceChildren(...[
-      h("h3", {}, "Certificate"),
+      h("h2", {}, "Certificate"),
       h("p", { class: "muted small-print" },
         `${VERDICTS[certificate.verdict] ?? "Unknown"}, ${duration(certificate.durationSeconds)}${clock}.`),
       ...list("Damage", certificate.damage), ...list("Gaps", certificate.gaps),
@@ -172,10 +251,11 @@ class RecordingDialog {
     const request = { layout: fields.get("layout") };
     if (fields.get("participant")) request.participant = fields.get("participant");
     for (const name of ["from", "to"]) if (fields.get(name)) request[name] = Number(fields.get(name));
+    const { exports } = this;
     try {
-      await this.exports.make(request);
+      await exports.make(request);
     } catch (error) {
-      if (this.id) fail("The export failed", error);
+      if (this.exports === exports) fail("The export failed", error);
     }
   }
 
@@ -183,8 +263,11 @@ class RecordingDialog {
     const id = this.id;
     this.changed();
     try {
-      const recording = await get(path("recordings", id));
-      if (this.id === id) this.#show(recording);
+      const [recording, timeline] = await Promise.all([get(path("recordings", id)), course(id)]);
+      if (this.id !== id) return;
+      this.#show(recording);
+      this.timeline.update(recording.state === "recording" ? null : timeline);
+      this.player?.offer(recording);
     } catch {
       // Gone, or the connection is lost: the page shows either.
     }
@@ -192,15 +275,8 @@ class RecordingDialog {
 
   async #delete(recording) {
     if (!(await deleteRecording(recording))) return;
-    if (dialog.open) dialog.close();
     this.changed();
-    byId("recordings-title").focus();
-  }
-
-  #clear() {
-    this.player?.close();
-    this.exports?.close();
-    this.player = this.exports = this.id = null;
+    location.hash = "recordings";
   }
 }
 
@@ -210,4 +286,13 @@ function senders(recording) {
   return [...named].sort(([, one], [, other]) => one.localeCompare(other));
 }
 
-export { RecordingDialog };
+/** The timeline of a recording; null if the daemon cannot tell. */
+async function course(id) {
+  try {
+    return await get(path("recordings", id, "timeline"));
+  } catch (error) {
+    // A journal that cannot be read hides nothing else of the page.
+    if (error.status >= 400 && error.status !== 401) return null;
+    throw error;
+  }
+}

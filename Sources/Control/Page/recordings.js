@@ -2,32 +2,38 @@
 // The recordings, page by page, newest first.
 
 import { get, path } from "./api.js";
-import { byId, button, h, KeyedList, name, setAttribute, setText } from "./dom.js";
-import { bytes, count, duration, instant } from "./format.js";
+import { byId, button, h, icon, KeyedList, name, setAttribute, setText } from "./dom.js";
+import { bytes, duration, instant, secondsSince } from "./format.js";
 import { fail } from "./messages.js";
-import { deleteRecording, RecordingDialog, verdict } from "./recording.js";
+import { deleteRecording, verdict } from "./recording.js";
+import { stills } from "./stills.js";
 
 const LIMIT = 25;
 const TYPING_MILLISECONDS = 250;
 const EVENT_MILLISECONDS = 400;
+const SECONDS_OF_A_LOOK = 5;
 
 class Row {
   constructor(recording, view) {
     const about = `${recording.room}, ${instant(recording.start)}`;
+    const href = `#recordings/${encodeURIComponent(recording.id)}`;
+    this.view = view;
     this.duration = h("span", { class: "figure-text" });
     this.bytes = h("span", { class: "figure-text" });
     this.people = h("span", { class: "people-text muted" });
     this.pill = h("span", { class: "pill" });
-    this.play = button("play", "Play", () => view.dialog.open(recording.id, { isPlaying: true }),
-      { about, class: "needs-control" });
-    this.element = h("li", {},
-      h("div", { class: "what" }, h("span", { class: "who" }, name(recording.room)),
+    this.play = button("play", "Play", () => view.play(recording.id), { about });
+    this.link = h("a", { class: "who", href }, name(recording.room));
+    this.still = h("img", { alt: "", hidden: true });
+    // The name is the link; the image is a larger place to click.
+    this.face = h("a", { class: "face", href, tabindex: -1, "aria-hidden": "true" }, icon("audio"), this.still);
+    this.element = h("li", {}, this.face,
+      h("div", { class: "what" }, this.link,
         h("time", { datetime: recording.start, class: "muted" }, instant(recording.start))),
       this.people,
       h("div", { class: "amounts" }, this.duration, this.bytes),
       this.pill,
       h("div", { class: "row-actions", role: "group", "aria-label": about }, this.play,
-        button(null, "Details", () => view.dialog.open(recording.id), { about }),
         button("remove", "", () => view.delete(this.recording),
           { class: "quiet icon-only needs-control", "aria-label": `Delete ${about}` })));
   }
@@ -37,24 +43,41 @@ class Row {
     const [text, tone, note] = verdict(recording);
     const people = recording.participants;
     const isGoing = recording.state === "recording";
-    const hasDuration = !isGoing && recording.durationSeconds !== undefined && recording.durationSeconds !== null;
-    setText(this.duration, hasDuration ? duration(recording.durationSeconds) : "–");
-    setText(this.bytes, isGoing ? "–" : bytes(recording.bytes));
-    setText(this.people, people.length === 1 ? people[0] : count(people.length, "participant"));
+    this.tick();
+    setText(this.bytes, isGoing && !recording.bytes ? "–" : bytes(recording.bytes));
+    setText(this.people, people.length ? people.join(", ") : "No participants");
     setAttribute(this.people, "title", people.slice(0, 20).join("\n") || null);
     setText(this.pill, text);
     setAttribute(this.pill, "data-tone", tone);
     setAttribute(this.pill, "title", note);
     setAttribute(this.play, "disabled", recording.state !== "finished");
+    this.play.hidden = !this.view.session.may("media");
+    // During a recording its files may not be on the disk yet.
+    if (isGoing || this.hasFace || this.play.hidden) return;
+    this.hasFace = true;
+    stills.watch(this.face, this.still, path("recordings", recording.id, "thumbnail.jpg"));
+  }
+
+  /** The length so far of a recording in progress, the whole length of any other. */
+  tick() {
+    const { state, start, durationSeconds } = this.recording;
+    const isKnown = durationSeconds !== undefined && durationSeconds !== null;
+    setText(this.duration, state === "recording" ? duration(secondsSince(start)) : isKnown ? duration(durationSeconds) : "–");
+  }
+
+  close() {
+    stills.forget(this.face);
   }
 }
 
 export class RecordingsView {
-  constructor(session) {
+  /** `play(id)` goes to a recording's page and plays it. */
+  constructor(session, play) {
+    this.session = session;
+    this.play = play;
     this.cursors = [null];
     this.loads = 0;
     this.form = byId("recording-filters");
-    this.dialog = new RecordingDialog(session, () => this.refreshSoon());
     this.list = new KeyedList(byId("recordings"), (recording) => recording.id, (recording) => new Row(recording, this));
     this.form.addEventListener("submit", (event) => event.preventDefault());
     this.form.addEventListener("input", () => this.#restart(TYPING_MILLISECONDS));
@@ -65,11 +88,25 @@ export class RecordingsView {
   /** Shown or hidden. */
   show(isShown) {
     this.isShown = isShown;
-    if (isShown) this.refreshSoon(0);
+    clearInterval(this.clock);
+    if (!isShown) return;
+    this.refreshSoon(0);
+    let seconds = 0;
+    this.clock = setInterval(() => {
+      const going = [...this.list.entries.values()].filter((row) => row.recording.state === "recording");
+      for (const row of going) row.tick();
+      // Participants come and sizes grow without an event.
+      seconds += 1;
+      if (going.length && seconds % SECONDS_OF_A_LOOK === 0) this.refreshSoon(0);
+    }, 1000);
+  }
+
+  /** Gives the focus to a recording's row, as after a look at its page; to the title if it is not in the list. */
+  focus(id) {
+    (this.list.get(id)?.link ?? byId("recordings-title")).focus();
   }
 
   hear(event) {
-    this.dialog.hear(event);
     if (/^(recording|export)\.(?!progress)/.test(event.kind)) this.refreshSoon(EVENT_MILLISECONDS);
   }
 

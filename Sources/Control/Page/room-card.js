@@ -4,8 +4,9 @@
 import { path, post, remove } from "./api.js";
 import { askForMark, confirm } from "./dialogs.js";
 import { byId, button, h, icon, KeyedList, name, relabel, setAttribute, setText } from "./dom.js";
-import { bitrate, bytes, count, instant } from "./format.js";
-import { announce, fail } from "./messages.js";
+import { bitrate, bytes, count, duration, instant, timeOfDay, upcoming } from "./format.js";
+import { announce, fail, tell } from "./messages.js";
+import { openRoomForm } from "./room-form.js";
 import { Sparkline } from "./sparkline.js";
 import { thumbnails } from "./thumbnails.js";
 
@@ -25,8 +26,10 @@ const RECORDING = {
   recording: ["Recording", "live"],
   paused: ["Paused", "warn"],
 };
-const DONE = { record: "ordered to record", stop: "ordered to stop", pause: "paused", resume: "resumed", mark: "marked",
-  keyframe: "keyframe asked for" };
+const DONE = { record: "recording requested", stop: "recording stopped", pause: "paused", resume: "resumed",
+  keyframe: "keyframe requested" };
+/** Below it a microphone counts as silent. */
+const SILENCE_DECIBELS = -60;
 const BITRATE_FLOOR = 100_000;
 const LOSS_FLOOR = 10;
 
@@ -45,8 +48,9 @@ class Tile {
     this.place = h("div", { class: "still" }, icon("audio"), this.image);
     this.who = h("span", { class: "who" });
     this.tracks = h("span", { class: "muted" });
+    this.level = h("meter", { class: "level", min: SILENCE_DECIBELS, max: 0 });
     this.element = h("li", { class: "tile" }, this.place,
-      this.who, this.tracks);
+      this.who, this.level, this.tracks);
     thumbnails.watch(this.place, room, participant.id, (url) => {
       this.image.src = url;
       this.image.hidden = false;
@@ -59,7 +63,13 @@ class Tile {
       this.shownName = shownName;
       this.who.replaceChildren(name(shownName));
       setAttribute(this.image, "alt", `Image of ${shownName}`);
+      setAttribute(this.level, "aria-label", `Audio level of ${shownName}`);
     }
+    const levels = tracks.filter((track) => track.sound).map((track) => track.sound.levelDecibels ?? SILENCE_DECIBELS);
+    const level = Math.max(SILENCE_DECIBELS, ...levels);
+    this.level.hidden = levels.length === 0;
+    this.level.value = level;
+    setAttribute(this.level, "title", level > SILENCE_DECIBELS ? `${level.toFixed(0)} dB` : "Silent");
     const texts = tracks.map((track) =>
       [track.codec.toUpperCase(), track.width && `${track.width}×${track.height}`].filter(Boolean).join(" "));
     setText(this.tracks, isConnected ? texts.join(" · ") || "no media" : "connecting");
@@ -82,6 +92,7 @@ export class RoomCard {
     title.id = `room-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
     this.phase = h("span", { class: "pill phase" });
     this.state = h("span", { class: "pill state" });
+    this.clock = h("span", { class: "clock", title: "Since the recording began" });
     this.reason = h("p", { class: "reason" });
     this.tiles = h("ul", { class: "tiles", "aria-label": "Participants" });
     this.alone = h("p", { class: "alone muted" }, "No one else is here");
@@ -93,7 +104,7 @@ export class RoomCard {
     this.restarts = h("span", {});
     this.url = h("span", { class: "url" });
     this.element = h("li", {}, h("article", { class: "card room", "aria-labelledby": title.id },
-      h("header", {}, title, h("div", { class: "pills" }, this.state, this.phase)),
+      h("header", {}, title, h("div", { class: "pills" }, this.clock, this.state, this.phase)),
       this.url, this.reason,
       h("div", { class: "people" }, this.tiles, this.alone),
       h("div", { class: "meters" }, this.bitrate.element, this.loss.element),
@@ -109,10 +120,11 @@ export class RoomCard {
       { about, class: "pause" });
     this.mark = button(null, "Mark", () => this.#mark(), { about });
     this.keyframe = button(null, "Keyframe", () => this.#act("keyframe", {}), { about });
+    this.change = button(null, "Edit", () => openRoomForm(this.name, () => this.changed()), { about });
     this.removal = button("remove", "", () => this.#remove(),
       { class: "quiet icon-only", "aria-label": `Remove ${this.name}`, title: "Remove" });
     return h("div", { class: "actions needs-control", role: "group", "aria-label": `Actions for ${this.name}` },
-      this.record, this.pause, this.mark, this.keyframe, this.removal);
+      this.record, this.pause, this.mark, this.keyframe, this.change, this.removal);
   }
 
   update({ room, rates }) {
@@ -132,20 +144,30 @@ export class RoomCard {
     this.state.hidden = !isJoined;
     setText(this.url, room.url);
     setAttribute(this.url, "title", room.url);
-    const reason = !isJoined && room.reason ? room.reason : "";
+    this.started = state === "recording" || state === "paused" ? startOf(status.recording) : null;
+    this.tick();
+    this.change.hidden = room.origin !== "api";
+    const reason = !isJoined && room.reason ? sentence(room.reason) : "";
     setText(this.reason, reason);
     this.reason.hidden = !reason;
     this.#showPeople(isJoined ? status : { participants: [], tracks: [] }, room.phase);
     this.rates = rates;
     this.bitrate.update(isJoined ? bitrate(rates.bitrate) : "–", rates.bitrates);
     this.loss.update(isJoined ? `${rates.loss.toFixed(1)} packets/s` : "–", rates.losses);
-    setText(this.join, `${joinText(room.join)}${room.origin === "api" ? " · added here" : ""}`);
+    setText(this.join, `${joinText(room)}${room.origin === "api" ? " · added here" : ""}`);
+    setAttribute(this.join, "title", room.next ? room.join : null);
     setText(this.worker, room.worker
       ? `CPU ${room.worker.cpuPercent.toFixed(0)} % · ${bytes(room.worker.residentBytes)}` : "no worker");
     setAttribute(this.worker, "title", room.worker ? `Process ${room.worker.processID}` : null);
     setText(this.restarts, count(room.restarts, "restart"));
     setAttribute(this.restarts, "data-tone", room.restarts ? "warn" : null);
     this.#showActions(isJoined);
+  }
+
+  /** Once a second: the time moves on between two answers. */
+  tick() {
+    this.clock.hidden = !this.started;
+    if (this.started) setText(this.clock, duration((Date.now() - this.started) / 1000));
   }
 
   #showPeople(status, phase) {
@@ -178,7 +200,8 @@ export class RoomCard {
     try {
       const room = await post(path("rooms", this.name, verb), body);
       this.update({ room, rates: this.rates });
-      announce(`${this.name}: ${DONE[verb]}`);
+      if (verb === "mark") tell(`${this.name}: marked “${body.text}” at ${timeOfDay(Date.now())}`);
+      else announce(`${this.name}: ${DONE[verb]}`);
     } catch (error) {
       fail(`${this.name}: ${verb} failed`, error);
     }
@@ -193,9 +216,10 @@ export class RoomCard {
 
   async #remove() {
     const later = this.origin === "configuration"
-      ? " It comes back with the next change of the configuration file that names it." : "";
+      ? " The room returns if its entry in the configuration file changes, and when Tapedeck restarts." : "";
     const isSure = await confirm(`Remove ${this.name}?`,
-      `The recording in progress is finished, and the room is left. Recordings stay.${later}`, "Remove room");
+      `Tapedeck finishes the recording in progress and leaves the room. Existing recordings are kept.${later}`,
+      "Remove room");
     if (!isSure) return;
     try {
       await remove(path("rooms", this.name));
@@ -211,6 +235,15 @@ export class RoomCard {
   }
 }
 
-function joinText(join) {
-  return { always: "Always joined", "on-demand": "Joined when asked" }[join] ?? join;
+function joinText({ join, next }) {
+  if (next) return `By schedule · next: ${upcoming(next)}`;
+  return { always: "Always joined", "on-demand": "Joined when requested" }[join] ?? join;
+}
+
+const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+/** When a recording began, as its folder's name says; null if it does not. */
+function startOf(recording) {
+  const [, ...parts] = /\/(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z-[^/]*$/.exec(recording?.folder ?? "") ?? [];
+  return parts.length ? Date.UTC(parts[0], parts[1] - 1, ...parts.slice(2)) : null;
 }

@@ -14,10 +14,16 @@ export class RoomsView {
     this.list = new KeyedList(byId("rooms"), (item) => item.room.name,
       (item) => new RoomCard(item.room, session, () => feed.refreshSoon()));
     byId("room-filter").addEventListener("input", () => this.#show());
-    byId("add-room").addEventListener("click", () => openRoomForm((name) => {
+    byId("add-room").addEventListener("click", () => openRoomForm(null, (name) => {
       feed.refreshSoon(0);
       this.wanted = name;
     }));
+    setInterval(() => this.#tick(), 1000);
+  }
+
+  #tick() {
+    if (document.hidden) return;
+    for (const card of this.list.entries.values()) card.tick();
   }
 
   update({ rooms, now }) {

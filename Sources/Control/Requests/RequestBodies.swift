@@ -52,9 +52,9 @@ enum RequestBodies {
     static func export(_ body: [String: JSONValue]) throws(Problem) -> ExportSpec {
         var fields = JSONFields(body)
         let name: ExportSpec.Layout.Name = fields.choice("layout") ?? .tracks
-        for (option, layouts) in ExportSpec.layouts where !layouts.contains(name) && fields.take(option) {
-            let words = layouts.map(\.rawValue).joined(separator: " and ")
-            fields.complain(option, "is of the layout \(words)")
+        for option in ExportSpec.optionsOfLayouts {
+            guard let refusal = ExportSpec.refusal(of: option, by: name), fields.take(option) else { continue }
+            fields.complain(option, refusal)
         }
         var spec = ExportSpec(self.layout(name, &fields))
         spec.participant = fields.text("participant", 1...512)

@@ -15,6 +15,7 @@ enum Endpoint: Sendable, Hashable {
     case graphs(String)
     case listRecordings
     case showRecording(String), deleteRecording(String)
+    case recordingTimeline(String), recordingImage(String), archive(String)
     case listExports(String), export(String), cancelExport(String, recording: String)
     case file(recording: String, name: String)
     case webhooks, retryDelivery(String)
@@ -24,13 +25,13 @@ enum Endpoint: Sendable, Hashable {
     var scope: Scope? {
         switch self {
         case .page, .liveness, .readiness, .showSession, .openSession, .closeSession, .description: nil
-        case .metrics, .listRooms, .showRoom, .graphs, .listRecordings, .showRecording, .listExports, .events,
-            .overview, .webhooks:
+        case .metrics, .listRooms, .showRoom, .graphs, .listRecordings, .showRecording, .recordingTimeline,
+            .listExports, .events, .overview, .webhooks:
             .read
         case .addRoom, .changeRoom, .removeRoom, .act, .changeCamera, .deleteRecording, .export, .cancelExport,
             .reload, .retryDelivery:
             .control
-        case .thumbnail, .file: .media
+        case .thumbnail, .recordingImage, .file, .archive: .media
         }
     }
 
@@ -41,8 +42,10 @@ enum Endpoint: Sendable, Hashable {
         case .liveness, .readiness: .health
         case .metrics: .metrics
         case .listRooms, .addRoom, .showRoom, .changeRoom, .removeRoom, .act, .changeCamera, .thumbnail, .graphs: .rooms
-        case .listRecordings, .showRecording, .deleteRecording, .listExports, .export, .cancelExport: .recordings
-        case .file: .files
+        case .listRecordings, .showRecording, .recordingTimeline, .recordingImage, .deleteRecording, .listExports,
+            .export, .cancelExport:
+            .recordings
+        case .file, .archive: .files
         case .events: .events
         case .description, .showSession, .openSession, .closeSession, .webhooks, .retryDelivery, .overview, .reload:
             .other
@@ -63,7 +66,7 @@ enum Endpoint: Sendable, Hashable {
     /// Whether answers have an entity tag, which conditions of requests can name.
     var hasEntityTag: Bool {
         switch self {
-        case .page, .file: true
+        case .page, .file, .archive: true
         default: false
         }
     }

@@ -86,6 +86,14 @@ struct Route: Sendable, Hashable {
         guard !id.isEmpty else { return nil }
         if rest.count == 1 { return [(.get, .showRecording(id)), (.delete, .deleteRecording(id))] }
         if rest.count == 2, rest[1] == "exports" { return [(.get, .listExports(id)), (.post, .export(id))] }
+        if rest.count == 2 {
+            switch rest[1] {
+            case "timeline": return [(.get, .recordingTimeline(id))]
+            case "thumbnail.jpg": return [(.get, .recordingImage(id))]
+            case "archive.tar": return [(.get, .archive(id))]
+            default: return nil
+            }
+        }
         if rest.count == 3, rest[1] == "exports", !rest[2].isEmpty {
             return [(.delete, .cancelExport(rest[2], recording: id))]
         }

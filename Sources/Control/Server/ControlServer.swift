@@ -9,6 +9,7 @@ public import Logging
 import NIOCore
 import NIOSSL
 public import Observability
+import Platform
 public import ServiceLifecycle
 
 /// The HTTP interface of the daemon: rooms, recordings, events, figures and the dashboard.
@@ -192,7 +193,7 @@ public final class ControlServer: Service {
                 throw ControlServerError(.listen, "Cannot listen on \(host): no such host name is known.")
             } catch let error as IOError {
                 let address = "\(self.configuration.host):\(self.configuration.port)"
-                let message = "Cannot listen on \(address): \(String(cString: strerror(error.errnoCode)))."
+                let message = "Cannot listen on \(address): \(NetworkErrorText.words(error))."
                 guard [EADDRINUSE, EADDRNOTAVAIL].contains(error.errnoCode) else {
                     let isShort = [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(error.errnoCode)
                     throw ControlServerError(isShort ? .exhausted : .listen, message)

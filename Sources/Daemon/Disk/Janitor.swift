@@ -78,6 +78,7 @@ actor Janitor: Service {
     private func measure() async {
         let settings = await self.supervisor.configuration.storage
         self.governor.minimumChanged(settings.minimumFreeBytes)
+        self.store.uploads.use(settings.upload)
         do throws(StorageError) {
             let storage = self.store.catalogue.storage
             let space = try DiskSpace.measure(storage)
@@ -108,6 +109,9 @@ actor Janitor: Service {
     }
 
     private func measured(_ freeBytes: Int64, isWritable: Bool) async {
+        // While Tapedeck writes nothing, others do: that is no forecast of ours.
+        let figures = self.store.figures
+        if figures.activeRecordings == 0, figures.pendingExports == 0 { self.forecast = DiskForecast() }
         self.forecast.measured(freeBytes: freeBytes, monotonicNanoseconds: self.uptimeNanoseconds)
         let seconds = self.forecast.secondsUntilFull
         self.metrics.storage(freeBytes: freeBytes, secondsUntilFull: seconds)
@@ -148,7 +152,8 @@ actor Janitor: Service {
             }
             let settings = await self.supervisor.configuration.storage
             let keep = await self.believesClock() ? settings.keep : nil
-            await self.store.retention.apply(RetentionPolicy(keep: keep, keepBytes: settings.keepBytes))
+            let policy = RetentionPolicy(keep: keep, keepBytes: settings.keepBytes)
+            await self.store.retention.apply(policy, uploads: settings.upload)
             await self.store.keeper.refreshActive()
             await self.store.recovery.closeAbandoned(except: self.supervisor.recordingsGoingOn)
         } while (try? await Task.sleep(for: Self.retentionInterval)) != nil

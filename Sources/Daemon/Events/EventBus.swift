@@ -97,11 +97,12 @@ extension DaemonEvent.Kind {
         switch self {
         case .exportProgress: .debug
         case .participantJoined, .participantLeft, .exportStarted, .workerStarted: .info
-        case .roomJoined, .roomLeft, .roomAdded, .roomChanged, .roomRemoved, .recordingStarted, .recordingFinished,
-            .recordingDeleted, .recordingRepaired, .exportFinished, .configurationReloaded, .diskRecovered,
-            .outputRecovered:
+        case .roomJoined, .roomLeft, .roomAdded, .roomChanged, .roomRemoved, .recordingStarted, .recordingPaused,
+            .recordingResumed, .recordingMarked, .recordingFinished, .recordingDeleted, .recordingRepaired,
+            .exportFinished, .configurationReloaded, .diskRecovered, .outputRecovered, .uploadFinished:
             .notice
-        case .roomUnreachable, .participantRefused, .workerExited, .configurationRefused, .outputFailed: .warning
+        case .roomUnreachable, .participantRefused, .workerExited, .configurationRefused, .outputFailed, .uploadFailed:
+            .warning
         case .recordingDegraded, .exportFailed, .workerCrashLoop, .diskLow: .error
         }
     }

@@ -7,8 +7,8 @@ import Observability
 import ServiceLifecycle
 import Storage
 
-/// Knows every recording: notes in the catalogue what begins and ends, repairs what a crash left, deletes what is too old, and
-/// runs exports.
+/// Knows every recording: notes in the catalogue what begins and ends, repairs what a crash left, deletes what is too old, runs
+/// exports, and uploads.
 ///
 /// Its parts work on one separate thread, which may wait for the disk. Each has its own state; the ledger has what more
 /// than one of them goes by.
@@ -19,6 +19,7 @@ struct RecordingStore: Service {
     let exports: ExportService
     let recovery: RecordingRecovery
     let retention: Retention
+    let uploads: UploadService
     private let shutdownLimit: Duration
 
     /// The last known figures, from memory: never waits, from any thread.
@@ -52,7 +53,8 @@ struct RecordingStore: Service {
         self.exports = ExportService(context, limit: exportJobs)
         self.keeper = RecordingKeeper(context, exports: self.exports, roomOrders: roomOrders)
         self.recovery = RecordingRecovery(context, keeper: self.keeper, repairInterval: repairInterval)
-        self.retention = Retention(context, exports: self.exports)
+        self.uploads = UploadService(context)
+        self.retention = Retention(context, exports: self.exports, uploads: self.uploads)
         self.shutdownLimit = shutdownLimit
     }
 
@@ -68,6 +70,7 @@ struct RecordingStore: Service {
                 await self.exports.finish(within: self.shutdownLimit)
             }
             group.addTask { await self.recovery.waitForEarlierWorkers() }
+            group.addTask { await self.uploads.run() }
             await self.exports.run()
             group.cancelAll()
         }

@@ -3,8 +3,17 @@
 import Basics
 import ConfigurationFile
 import Model
+import Observability
 
 extension RoomConfiguration {
+    /// The definition for clients that may read rooms: the URL as it is shown to them, and without what may hold secrets.
+    var shownDefinition: JSONValue {
+        var members = self.definition.object ?? [:]
+        for name in ["secret", "send", "outputs"] { members[name] = nil }
+        members["url"] = .string(Redaction.url(self.address.description))
+        return .object(members)
+    }
+
     /// What a worker is told: the room's spec with what the host has for all rooms.
     func spec(in configuration: DaemonConfiguration) -> RoomSpec {
         var spec = self.spec

@@ -120,6 +120,23 @@ struct RoomRegistry: Sendable {
         }
     }
 
+    /// Why we are not to be in a room, in words; `nil` if we are.
+    func absence(of name: String, at now: Date) -> String? {
+        guard let entry = self.entries[name], !self.isWanted(name, at: now) else { return nil }
+        if let until = entry.awayUntil, now < until { return "everyone has left" }
+        return switch entry.definition.join {
+        case .always: nil
+        case .onDemand: "waits for a request to record"
+        case .schedule: "outside its schedule"
+        }
+    }
+
+    /// When the next window of a room begins; `nil` for one without a schedule.
+    func nextWindow(of name: String, after now: Date) -> Date? {
+        guard case .schedule(let schedule) = self.entries[name]?.definition.join else { return nil }
+        return schedule.next(after: now)
+    }
+
     /// Names of the rooms whose join rule depends on the time.
     var scheduled: [String] {
         self.entries.compactMap { name, entry in
@@ -131,7 +148,7 @@ struct RoomRegistry: Sendable {
     func twin(of definition: RoomConfiguration) -> String? {
         self.entries.first { name, entry in
             name != definition.name && entry.definition.address.url == definition.address.url
-                && entry.definition.spec.displayName == definition.spec.displayName
+                && entry.definition.spec.shownName(records: true) == definition.spec.shownName(records: true)
         }?.key
     }
 }

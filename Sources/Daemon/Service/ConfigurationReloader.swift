@@ -127,6 +127,7 @@ actor ConfigurationReloader: Service {
             )
         }
         let change = await self.supervisor.take(new)
+        await self.supervisor.kept.write(change.added.map(\.name))
         if change.sections.contains(.api) { self.replaceTokens(new.api.tokens) }
         if change.sections.contains(.webhooks) { self.webhooks.update(new.webhooks) }
         self.metrics.reloaded(.applied)

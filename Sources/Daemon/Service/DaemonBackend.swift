@@ -63,6 +63,7 @@ struct DaemonBackend: ControlBackend {
 
     func removeRoom(_ name: String) async throws(ControlError) {
         try await self.supervisor.removeRoom(name)
+        await self.supervisor.kept.write([name])
     }
 
     func perform(_ action: RoomAction, on room: String) async throws(ControlError) -> RoomResource {
@@ -88,14 +89,34 @@ struct DaemonBackend: ControlBackend {
         )
         return try await Self.translated {
             let listing = try await self.store.catalogue.list(filter)
-            return RecordingPage(recordings: listing.recordings.map { RecordingResource($0) }, next: listing.next)
+            let uploads = try await self.store.catalogue.uploadProgress(of: listing.recordings.map(\.id))
+            let live = listing.recordings.contains { $0.state == .recording } ? await self.liveStatuses() : [:]
+            let recordings = listing.recordings.map { entry in
+                var resource = RecordingResource(entry)
+                if entry.state == .recording, let status = live[entry.id.rawValue] { resource.note(status) }
+                resource.upload = uploads[entry.id].map { .init($0) }
+                return resource
+            }
+            return RecordingPage(recordings: recordings, next: listing.next)
         }
+    }
+
+    /// The rooms that are being recorded, by the recording's id.
+    private func liveStatuses() async -> [String: RoomStatus] {
+        Dictionary(
+            await self.supervisor.roomResources().compactMap { room in
+                room.status.recording.map { ($0.id, room.status) }
+            },
+            uniquingKeysWith: { first, _ in first }
+        )
     }
 
     func recording(_ id: String) async throws(ControlError) -> RecordingResource {
         let (entry, folder) = try await self.found(id)
+        let live = entry.state == .recording ? await self.liveStatuses()[entry.id.rawValue] : nil
         return try await Self.translated {
             var resource = RecordingResource(entry)
+            if let live { resource.note(live) }
             let shown = ParticipantRoster(entry.participants).shown
             resource.tracks = entry.tracks.map { .init($0, name: shown[$0.participant], inFull: false) }
             let (files, manifest) = try await Self.onDisk {
@@ -105,8 +126,34 @@ struct DaemonBackend: ControlBackend {
             resource.files = files.map {
                 RecordingResource.File(name: $0.name, bytes: $0.bytes, type: $0.mediaType)
             }
+            let upload = try await self.store.catalogue.uploadProgress(of: [entry.id])[entry.id]
+            resource.upload = upload.map { .init($0) }
             resource.certificate = manifest.flatMap { RecordingResource.Certificate($0) }
             return resource
+        }
+    }
+
+    func timeline(recording id: String) async throws(ControlError) -> RecordingTimeline {
+        let (entry, folder) = try await self.found(id)
+        return try await Self.translated {
+            let (course, manifest) = try await Self.onDisk {
+                (try RecordingCourse(folder), (try? Manifest.read(folder)) ?? nil)
+            }
+            return RecordingTimeline(course, manifest, shown: ParticipantRoster(entry.participants).shown)
+        }
+    }
+
+    func thumbnail(recording id: String) async throws(ControlError) -> [UInt8] {
+        let (entry, folder) = try await self.found(id)
+        let videos = entry.tracks.filter { $0.media == .video }
+        // The participant who sent most is most worth a look.
+        guard let track = videos.max(by: { $0.bytes < $1.bytes }) else {
+            throw ControlError(.notFound, "the recording has no video")
+        }
+        return try await self.supervisor.stills.image { () async throws(ControlError) -> StillMaker.Keyframe in
+            let still = try await Self.translated { try await Self.onDisk { try folder.still(of: track.file) } }
+            guard let still else { throw ControlError(.notFound, "the recording has no keyframe") }
+            return (still.codec.rawValue, still.rotation.rawValue, still.bytes)
         }
     }
 
@@ -253,7 +300,10 @@ struct DaemonBackend: ControlBackend {
                 let check = self.checkPipelines
                 try await Self.reading { try check(unchecked) }
             }
-            if let room = try await self.supervisor.take(wanted) { return room }
+            if let room = try await self.supervisor.take(wanted) {
+                await self.supervisor.kept.write([name])
+                return room
+            }
             // Somebody was faster: what is wanted goes by what the room is now.
         }
     }
@@ -320,5 +370,16 @@ struct DaemonBackend: ControlBackend {
         } catch {
             throw ControlError(.failed, "the catalogue cannot be read")
         }
+    }
+}
+
+extension RecordingResource {
+    /// The catalogue knows a recording as it began; its room knows how it stands.
+    fileprivate mutating func note(_ status: RoomStatus) {
+        let recorded = status.tracks.filter { $0.number > 0 }
+        let ids = Set(recorded.map(\.participant))
+        let names = status.participants.filter { ids.contains($0.id) }.map(\.shownName)
+        self.participants = self.participants.filter { !ids.contains($0) && !names.contains($0) } + names
+        self.bytes = max(self.bytes, Int64(clamping: recorded.reduce(0) { $0 &+ $1.bytes }))
     }
 }

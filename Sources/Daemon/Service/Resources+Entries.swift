@@ -52,7 +52,7 @@ extension RecordingResource.Certificate {
             wallClockSeconds: certificate.wallClockNanoseconds.map { Double($0) / 1e9 },
             gaps: sentences(.gap),
             damage: sentences(.damage),
-            files: (manifest.files ?? []).map { File(name: $0.name, bytes: $0.bytes, sha256: $0.sha256) }
+            files: manifest.files ?? []
         )
     }
 }

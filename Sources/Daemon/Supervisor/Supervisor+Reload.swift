@@ -19,6 +19,7 @@ extension Supervisor {
             self.remove(name)
             self.bus.publish(.roomRemoved, room: name)
         }
+        self.giveWay(of: change.added.map(\.name).filter { self.book.entries[$0]?.origin == .api })
         for room in change.added {
             self.define(room, origin: .configuration)
             self.bus.publish(.roomAdded, room: room.name)

@@ -6,6 +6,7 @@ import ConfigurationFile
 import Control
 import Fleet
 import Foundation
+import Logging
 import Model
 import Observability
 import Storage
@@ -19,7 +20,7 @@ extension Supervisor {
 
     /// One room; throws `notFound`.
     func roomResource(_ name: String) throws(ControlError) -> RoomResource {
-        guard let resource = self.resource(name) else { throw Self.unknown(name) }
+        guard let resource = self.resource(name, inFull: true) else { throw Self.unknown(name) }
         return resource
     }
 
@@ -36,6 +37,8 @@ extension Supervisor {
         guard self.book.entries[room.name]?.definition == before else { return nil }
         try self.refuseOtherRecorder(of: room)
         self.define(room, origin: .api)
+        // One of the file is changed until the next start only.
+        if self.configuration.rooms[room.name] == nil { self.kept.note(room.name, room.definition) }
         self.bus.publish(before == nil ? .roomAdded : .roomChanged, room: room.name)
         return try self.roomResource(room.name)
     }
@@ -44,7 +47,33 @@ extension Supervisor {
     func removeRoom(_ name: String) throws(ControlError) {
         guard self.book.entries[name] != nil else { throw Self.unknown(name) }
         self.remove(name)
+        self.kept.note(name, nil)
         self.bus.publish(.roomRemoved, room: name)
+    }
+
+    /// Takes up a room that a client added before this start; one that cannot be taken up stays in the catalogue.
+    func takeUp(_ name: String, _ definition: JSONValue) {
+        do {
+            let room = try RoomConfiguration.parse(name: name, definition: definition)
+            try self.refuseOtherRecorder(of: room)
+            self.define(room, origin: .api)
+        } catch {
+            self.logger.warning(
+                "a room that was added through the API is left out",
+                metadata: .tagged([.roomName: "\(name)", .errorMessage: "\(error)"])
+            )
+        }
+    }
+
+    /// Forgets of these rooms that a client added them, where the file has a room of the name: the file wins.
+    func giveWay(of names: [String]) {
+        for name in names.sorted() where self.configuration.rooms[name] != nil {
+            self.kept.note(name, nil)
+            self.logger.warning(
+                "the configuration file has a room that was added through the API: the file's definition is used",
+                metadata: .tagged([.roomName: "\(name)"])
+            )
+        }
     }
 
     /// Tells a room something.
@@ -62,14 +91,18 @@ extension Supervisor {
             // A worker that is yet to join is told when it does.
             try await self.tell(name, .record(room: name), until: .status([.recording, .waiting]), mustBeThere: false)
         case .pause:
+            let before = self.recordingState(of: name)
             try await self.tell(name, .pause(room: name), until: .status([.paused]))
             self.apply(.order(room: name, .pause))
+            if before != .paused { self.publish(.recordingPaused, of: name) }
         case .resume where self.fleet.rooms[name]?.ordered == .hold:
             // What was paused has ended: another recording begins.
             try self.orderRecording(of: entry.definition)
             try await self.tell(name, .record(room: name), until: .status([.recording, .waiting]), mustBeThere: false)
         case .resume:
+            let before = self.recordingState(of: name)
             try await self.tell(name, .resume(room: name), until: .status([.recording, .waiting]))
+            if before == .paused { self.publish(.recordingResumed, of: name) }
             // The disk may have ended it meanwhile.
             if self.fleet.rooms[name]?.order.record != nil { self.apply(.order(room: name, .record)) }
         case .stop:
@@ -77,7 +110,7 @@ extension Supervisor {
             try await self.tell(name, .stopRecording(room: name), until: .status([.off]), mustBeThere: false)
             if entry.definition.join != .always {
                 self.book.request(name, false)
-                self.updateWish(name)
+                self.updateWish(name, because: "stopped by request")
             }
         case .requestKeyframe(let participant):
             try await self.tell(name, .requestKeyframe(room: name, participant: participant))
@@ -85,6 +118,7 @@ extension Supervisor {
         case .changeCamera(let change): try await self.changeCamera(change, of: name)
         case .mark(let text):
             try await self.tell(name, .mark(room: name, text: text))
+            self.publish(.recordingMarked, of: name, ["text": text])
         }
         return try self.roomResource(name)
     }
@@ -121,6 +155,15 @@ extension Supervisor {
 
     // MARK: Helpers
 
+    private func recordingState(of name: String) -> RoomStatus.RecordingState? {
+        self.fleet.rooms[name]?.status.recordingState
+    }
+
+    /// Publishes what was done with the recording of a room.
+    private func publish(_ kind: DaemonEvent.Kind, of name: String, _ details: [String: String] = [:]) {
+        self.bus.publish(kind, room: name, recording: self.fleet.rooms[name]?.status.recording?.id, details)
+    }
+
     /// Notes that a room is to be recorded; throws `unavailable` if nothing of it may be at present.
     private func orderRecording(of room: RoomConfiguration) throws(ControlError) {
         guard self.recordingLimit.limited(room.spec.record ?? RecordSpec()) != nil else {
@@ -148,7 +191,7 @@ extension Supervisor {
         try await self.beginCameraTurn(name)
         defer { self.endCameraTurn(name) }
         guard let order = self.fleet.rooms[name]?.order.send else {
-            throw ControlError(.conflict, "nothing is sent into the room \(name)")
+            throw ControlError(.conflict, "room \"\(name)\" has no camera (send:)")
         }
         // Who is muted between two calls is muted in the next one; captures are looked for where they are opened.
         let namesCaptures = change.video != nil || change.audio != nil || change.parameters != nil
@@ -207,10 +250,10 @@ extension Supervisor {
     }
 
     private static func nobodyThere(_ name: String) -> ControlError {
-        ControlError(.conflict, "we are not in the room \(name) at present")
+        ControlError(.conflict, "the daemon is not in the room \(name) at present")
     }
 
-    private func resource(_ name: String) -> RoomResource? {
+    private func resource(_ name: String, inFull: Bool = false) -> RoomResource? {
         guard let entry = self.book.entries[name], let room = self.fleet.rooms[name] else { return nil }
         let age = self.now - room.since
         let since = UTCTime(nanosecondsSince1970: UTCTime.now().nanosecondsSince1970 - age.nanoseconds)
@@ -220,11 +263,15 @@ extension Supervisor {
             join: entry.definition.join.description,
             origin: entry.origin.rawValue,
             phase: room.phase.resource,
-            reason: room.reason,
+            reason: room.phase == .idle ? self.book.absence(of: name, at: Date()) ?? room.reason : room.reason,
             since: since.iso8601,
             restarts: room.restarts,
             status: room.status
         )
+        resource.next = self.book.nextWindow(of: name, after: Date()).map { start in
+            UTCTime(nanosecondsSince1970: Int64(start.timeIntervalSince1970) * 1_000_000_000).iso8601
+        }
+        if inFull { resource.definition = entry.definition.shownDefinition }
         // Where the storage is on this host is nobody's business outside.
         if let recording = resource.status.recording {
             resource.status.recording?.folder = RecordingEntry.relative(

@@ -32,6 +32,7 @@ actor Supervisor: Service {
 
     let bus: EventBus
     let recordings: RecordingKeeper
+    let kept: KeptRooms
     let rtsp: RTSPKeeper
     let logger: Logger
     var configuration: DaemonConfiguration
@@ -82,6 +83,7 @@ actor Supervisor: Service {
         configuration: DaemonConfiguration,
         launcher: WorkerLauncher,
         recordings: RecordingKeeper,
+        kept: KeptRooms,
         rtsp: RTSPKeeper,
         bus: EventBus,
         metrics: DaemonMetrics,
@@ -93,6 +95,7 @@ actor Supervisor: Service {
             jobs: JobLauncher(executable: launcher.executable, environment: launcher.environment)
         )
         self.recordings = recordings
+        self.kept = kept
         self.rtsp = rtsp
         self.bus = bus
         self.metrics = metrics
@@ -106,12 +109,18 @@ actor Supervisor: Service {
         )
     }
 
-    /// Takes up the rooms of the configuration; their workers begin with `run()`.
+    /// Takes up the rooms of the configuration, and those that clients added; their workers begin with `run()`.
     ///
     /// Once, before anything asks for a room.
-    func takeUpRooms() {
+    func takeUpRooms() async {
+        let added = await self.kept.all()
         for room in self.configuration.rooms.values { self.define(room, origin: .configuration) }
+        self.giveWay(of: Array(added.keys))
+        for (name, definition) in added.sorted(by: { $0.key < $1.key }) where self.book.entries[name] == nil {
+            self.takeUp(name, definition)
+        }
         self.updateWishes()
+        await self.kept.write(added.keys.filter { self.configuration.rooms[$0] != nil })
     }
 
     /// Serves the workers until a graceful shutdown has come to its end.
@@ -316,11 +325,11 @@ actor Supervisor: Service {
             guard byDisk else { return }
             self.failureFeed.yield(WriteFailure(room: room, reason: reason))
         case .participantJoined(let room, let participant):
-            self.bus.publish(.participantJoined, room: room, ["participant": participant])
+            self.bus.publish(.participantJoined, room: room, self.details(of: participant, in: room))
         case .participantLeft(let room, let participant, let reason):
-            self.bus.publish(.participantLeft, room: room, ["participant": participant, "reason": reason])
+            self.bus.publish(.participantLeft, room: room, self.details(of: participant, in: room, reason: reason))
         case .peerRefused(let room, let participant, let reason):
-            self.bus.publish(.participantRefused, room: room, ["participant": participant, "reason": reason])
+            self.bus.publish(.participantRefused, room: room, self.details(of: participant, in: room, reason: reason))
         case .outputFailed(let room, let output, let reason):
             self.bus.publish(.outputFailed, room: room, ["output": output, "reason": reason])
         case .outputRecovered(let room, let output):
@@ -347,6 +356,14 @@ actor Supervisor: Service {
         }
     }
 
+    /// What an event says of a participant, with the name if one is known.
+    private func details(of participant: String, in room: String, reason: String? = nil) -> [String: String] {
+        var details = ["participant": participant]
+        details["name"] = self.fleet.rooms[room]?.status.participants.first { $0.id == participant }?.name
+        details["reason"] = reason
+        return details
+    }
+
     // MARK: Rooms
 
     func define(_ room: RoomConfiguration, origin: RoomRegistry.Origin) {
@@ -363,7 +380,10 @@ actor Supervisor: Service {
     /// - Parameter keepsByHand: whether somebody's order may record what the definition does not.
     func order(_ room: RoomConfiguration, keepsByHand: Bool = true) {
         var room = room
-        if keepsByHand, room.spec.record == nil { room.spec.record = self.recordedByHand(room.name) }
+        if keepsByHand, room.spec.record == nil {
+            room.spec.record = self.recordedByHand(room.name)
+            room.spec.record?.announcement = room.announcement
+        }
         var order = room.spec(in: self.configuration)
         // Another directory counts from the next start on: the catalogue is in this one.
         order.storage = self.recordings.storage
@@ -408,8 +428,9 @@ actor Supervisor: Service {
         self.apply(.remove(room: name))
     }
 
-    func updateWish(_ name: String) {
-        self.apply(.want(room: name, self.book.isWanted(name, at: Date())))
+    /// - Parameter reason: why the room is not wanted, if it is not.
+    func updateWish(_ name: String, because reason: String = "it is not wanted") {
+        self.apply(.want(room: name, self.book.isWanted(name, at: Date()), because: reason))
     }
 
     private func updateWishes() {
@@ -425,7 +446,8 @@ actor Supervisor: Service {
             self.apply(.tick)
             let now = self.now
             let emptied = self.book.leaveEmptied(now: now, date: Date())
-            for name in emptied + self.book.scheduled { self.updateWish(name) }
+            for name in emptied { self.updateWish(name, because: "everyone left") }
+            for name in self.book.scheduled { self.updateWish(name, because: "its schedule ended") }
             self.endPendingRequests { $0.deadline <= now }
             self.measureFleet()
             let next = min(self.fleet.nextDeadline ?? .seconds(3600), now + .seconds(1))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConfigurationFile
+import Foundation
 import Subprocess
 
 /// What the processes that the daemon starts inherit of its environment.
@@ -17,9 +18,16 @@ struct ChildEnvironment: Sendable {
     /// Where the configuration's values come from.
     let values: NotedValueSource
 
+    /// What rclone finds: it may be configured by variables, which no other process gets.
+    var ofUploads: [String: String] {
+        let hidden = self.values.variables.union(Self.ours)
+        return ProcessInfo.processInfo.environment.filter { !hidden.contains($0.key) }
+    }
+
     /// The environment of a process that is started now.
     var environment: Environment {
-        let hidden = self.values.variables.union(Self.ours)
+        let uploads = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("RCLONE_") }
+        let hidden = self.values.variables.union(Self.ours).union(uploads)
         return .inherit.updating(
             Dictionary(uniqueKeysWithValues: hidden.map { (Environment.Key(stringLiteral: $0), nil) })
         )

@@ -5,6 +5,7 @@ internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
+internal import Platform
 internal import Signalling
 
 /// Asks a STUN or TURN server what a call would ask it, over the same transport.
@@ -37,7 +38,7 @@ enum ICEServerProbe {
             do {
                 outcome = try await self.ask(server, at: host)
             } catch {
-                outcome = .unreachable(Self.reason(error))
+                outcome = .unreachable(NetworkErrorText.words(error))
             }
             switch outcome {
             case .silent, .unreachable: first = first ?? outcome
@@ -45,21 +46,6 @@ enum ICEServerProbe {
             }
         }
         return first ?? .silent
-    }
-
-    private static func reason(_ error: any Error) -> String {
-        switch error {
-        // One for each address of the host; the first says enough.
-        case let error as NIOConnectionError:
-            error.connectionErrors.first.map { Self.reason($0.error) } ?? "there is no host of that name"
-        case let error as IOError: String(cString: strerror(error.errnoCode))
-        case ChannelError.connectTimeout: "it does not answer"
-        case is NIOSSLError, is NIOSSLExtraError:
-            "\(error)".contains("CERTIFICATE_VERIFY_FAILED") || error is NIOSSLExtraError
-                ? "its certificate is not trusted, or for another name"
-                : "TLS fails: check that it speaks TLS on that port"
-        default: "\(error)"
-        }
     }
 
     private static func ask(_ server: DoctorSettings.ICEServer, at host: String) async throws -> ICEServerTrial.Outcome

@@ -3,6 +3,7 @@
 import Basics
 import Matroska
 import Storage
+import Timeline
 
 /// What participants wrote to each other, as lines that players show over the pictures.
 struct ChatTrack {

@@ -34,7 +34,7 @@ struct TrackTally {
 
     /// Sound that stops for less than two packets of 20 ms is jitter of clocks, not a gap.
     private static let shortestAudioGap: Int64 = 40_000_000
-    /// Pictures stand still for longer than this only when something is missing: senders refresh screens faster.
+    /// Video that stands still for longer is a gap: most senders refresh screens faster, and none says that nothing changed.
     private static let shortestVideoGap: Int64 = 1_000_000_000
     /// With discontinuous transmission Opus sends a packet of at most 2 bytes, or not even that, and then nothing for up to
     /// 400 ms (RFC 6716, 2.1.9).

@@ -62,6 +62,7 @@ public struct RecordingExamination {
         examination.lookAtJournal()
         examination.lookAtEnds()
         examination.lookAtTracks()
+        examination.lookBetweenConnections()
         examination.lookAtAccounts()
         examination.lookAtFiles()
         examination.align()
@@ -243,12 +244,103 @@ extension RecordingExamination {
         self.certificate.durationNanoseconds = end
     }
 
+    /// Participants who stayed, and of whom nothing came from one connection to the next.
+    private mutating func lookBetweenConnections() {
+        let opened = Dictionary(
+            self.contents.history.tracks.map { ($0.record.track, $0) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        var stretches: [Stretch.Key: Stretch] = [:]
+        for track in self.certificate.tracks where track.units > 0 {
+            guard let found = track.number.flatMap({ opened[$0] }), let connection = found.record.connection else {
+                continue
+            }
+            let key = Stretch.Key(participant: track.participant, part: found.part, connection: connection)
+            stretches[key, default: Stretch()].add(track)
+        }
+        let byStay = Dictionary(grouping: stretches.filter { !$0.value.isEmpty }) { entry in
+            Stretch.Key(participant: entry.key.participant, part: entry.key.part, connection: 0)
+        }
+        for (stay, entries) in byStay.sorted(by: {
+            ($0.key.participant, $0.key.part) < ($1.key.participant, $1.key.part)
+        }) {
+            let connections = entries.map(\.value).sorted { $0.start < $1.start }
+            for media in [MediaKind.audio, .video] { self.lookBetween(connections, media, of: stay.participant) }
+        }
+    }
+
+    /// The same of one kind of media; connections may overlap, and some carry none of it.
+    private mutating func lookBetween(_ connections: [Stretch], _ media: MediaKind, of participant: String) {
+        var before: (end: Int64, isLast: Bool)?
+        for connection in connections {
+            guard let reach = connection.reach[media] else { continue }
+            if let before, before.isLast, reach.lowerBound &- before.end > Stretch.longest {
+                let gap = Certificate.Span(
+                    startNanoseconds: before.end,
+                    durationNanoseconds: reach.lowerBound &- before.end
+                )
+                if !self.isExplained(gap, participant, media) {
+                    let (start, length) = (gap.startNanoseconds / 1_000_000, gap.durationNanoseconds / 1_000_000)
+                    let what = "\(media.rawValue) of \(self.contents.shown[participant])"
+                    let text = "no \(what) came for \(length) ms at \(start) ms, until its next connection"
+                    self.note(.gap, .notConnected, text)
+                }
+            }
+            guard reach.upperBound > before?.end ?? .min else { continue }
+            before = (reach.upperBound, connection.end &- reach.upperBound <= Stretch.longest)
+        }
+    }
+
+    /// Whether the participant was away, or the recording paused.
+    private func isExplained(_ gap: Certificate.Span, _ participant: String, _ media: MediaKind) -> Bool {
+        let history = self.contents.history
+        let start = self.contents.startNanoseconds &+ gap.startNanoseconds
+        let end = start &+ gap.durationNanoseconds
+        // A connection may end a little after the participant left, or before it.
+        return (history.stays[participant] ?? []).contains {
+            $0.upperBound >= start &- Stretch.longest && $0.upperBound <= end
+        }
+            || history.pauses.contains {
+                $0.concerns(nil, of: participant, media) && $0.startNanoseconds <= end && $0.endNanoseconds >= start
+            }
+    }
+
+    /// From the first to the last unit on one connection, by media.
+    private struct Stretch {
+        struct Key: Hashable {
+            var participant: String
+            var part: Int
+            var connection: UInt64
+        }
+
+        /// Longer is a gap, in nanoseconds.
+        static let longest: Int64 = 1_000_000_000
+
+        private(set) var reach: [MediaKind: ClosedRange<Int64>] = [:]
+
+        var isEmpty: Bool { self.reach.isEmpty }
+        var start: Int64 { self.reach.values.map(\.lowerBound).min() ?? 0 }
+        var end: Int64 { self.reach.values.map(\.upperBound).max() ?? 0 }
+
+        mutating func add(_ track: Certificate.Track) {
+            let start = track.startNanoseconds
+            let end = max(start, start &+ track.durationNanoseconds)
+            let known = self.reach[track.media] ?? start...end
+            self.reach[track.media] = min(known.lowerBound, start)...max(known.upperBound, end)
+        }
+    }
+
     /// What became of all packets that came.
     private mutating func lookAtAccounts() {
         let facts = self.contents.facts
         for refused in facts.refusedMedia {
             let what = "\(refused.media.rawValue) of \(self.contents.shown[refused.participant])"
-            self.note(.gap, .notNegotiated, "\(what) was refused in our answer: \(refused.reason)")
+            if let awaited = refused.awaitedNanoseconds {
+                let text = "its connection did not come about in \(awaited / 1_000_000) ms: \(refused.reason)"
+                self.note(.gap, .notConnected, "\(what) never came: \(text)")
+            } else {
+                self.note(.gap, .notNegotiated, "\(what) was refused in our answer: \(refused.reason)")
+            }
         }
         guard !facts.accounts.isEmpty else { return }
         self.certificate.sources = Array(facts.accounts.prefix(Certificate.maximumFindings))

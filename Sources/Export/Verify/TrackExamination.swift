@@ -27,8 +27,6 @@ struct TrackExamination {
 
     /// Times further off than this are damage; sums of them must not overflow.
     private static let greatestNanoseconds: Int64 = 1 << 60
-    /// Nothing can be decoded before the first keyframe after a pause.
-    private static let longestWaitForKeyframe: Int64 = 5_000_000_000
     /// A path's delay, and what a congested one adds.
     private static let greatestLateness: UInt64 = 2_000_000_000
     /// Below this span noise outweighs the skew.
@@ -151,17 +149,14 @@ struct TrackExamination {
 
     /// A stretch in which nothing came; none when nothing was to come.
     private mutating func note(gap span: Certificate.Span, _ setting: Setting) {
-        let start = setting.contents.startNanoseconds &+ span.startNanoseconds
-        let end = start &+ span.durationNanoseconds
-        let isExplained = setting.contents.history.pauses.contains { pause in
-            guard pause.concerns(self.track.number, of: self.track.participant, self.track.media) else { return false }
-            let overlap = min(end, pause.endNanoseconds).subtractingReportingOverflow(
-                max(start, pause.startNanoseconds)
-            )
-            return !overlap.overflow && overlap.partialValue > 0
-                && span.durationNanoseconds - overlap.partialValue <= Self.longestWaitForKeyframe
-        }
-        if !isExplained { self.track.gaps.note(span) }
+        let isPause = setting.contents.history.isPause(
+            from: setting.contents.startNanoseconds &+ span.startNanoseconds,
+            lasting: span.durationNanoseconds,
+            track: self.track.number,
+            of: self.track.participant,
+            self.track.media
+        )
+        if !isPause { self.track.gaps.note(span) }
     }
 
     /// What the clock map did to the track.

@@ -17,6 +17,8 @@ final class ChatReceiver: Sendable {
         var receiver: DataChannelReceiver
         var waiting: [(packet: [UInt8], arrivalNanoseconds: Int64)] = []
         var isRepeating = false
+        /// The recording that was announced last, by its number.
+        var announced: UInt64 = 0
     }
 
     private let state: Mutex<State>
@@ -51,6 +53,16 @@ final class ChatReceiver: Sendable {
             }
             state.waiting = []
             return output
+        }
+    }
+
+    /// Packets that post a text about a recording, once for its number; nil if it was, or if the peer has no channel yet.
+    func announce(_ text: String, of recording: UInt64) -> [[UInt8]]? {
+        self.state.withLock { state in
+            guard state.announced != recording else { return nil }
+            let packets = state.receiver.write(text)
+            if packets != nil { state.announced = recording }
+            return packets
         }
     }
 

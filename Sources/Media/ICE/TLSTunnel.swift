@@ -6,6 +6,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 internal import Observability
+internal import Platform
 internal import Signalling
 internal import Synchronization
 
@@ -131,7 +132,7 @@ final class TLSTunnel: Sendable {
         guard isFirst else { return }
         logger.warning(
             "a TURN server cannot be reached over TLS",
-            metadata: .tagged([.serverAddress: "\(server)", .errorMessage: "\(error)"])
+            metadata: .tagged([.serverAddress: "\(server)", .errorMessage: "\(NetworkErrorText.words(error))"])
         )
     }
 }

@@ -8,7 +8,7 @@ internal import SDP
 internal import Signalling
 internal import Synchronization
 
-/// What a peer writes into data channels.
+/// What a peer writes into data channels, and what is announced there.
 extension PeerConnection {
     /// Begins to listen, once data channels are negotiated and there is a transport; on the control thread.
     func receiveChat(_ bin: WebRTCBin) {
@@ -43,6 +43,10 @@ extension PeerConnection {
                 label: message.label,
                 message.arrivalNanoseconds
             )
+        }
+        if let (number, text) = self.context.announcement?.current, let packets = chat.announce(text, of: number) {
+            for packet in packets { bin.sendData(packet) }
+            self.logger.info("the recording is announced in the chat")
         }
         self.repeatLater(chat)
     }

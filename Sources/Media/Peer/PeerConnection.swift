@@ -185,6 +185,7 @@ public final class PeerConnection: Sendable {
                 try await self.context.control.run("listening to data channels") { self.takeWhatIsNew(bin) }
                 self.resolveNames(in: offer)
                 self.tellRefused()
+                self.tellAwaited()
                 let described = await self.withCandidates(outer)
                 self.note(\.answer)
                 self.onEvent(.answerCreated(described))
@@ -217,6 +218,7 @@ public final class PeerConnection: Sendable {
             self.acceptPayloadTypes(bin)
             try await bin.setRemoteDescription(.answer, inner)
             self.resolveNames(in: answer)
+            self.tellAwaited()
         }
     }
 
@@ -370,6 +372,13 @@ public final class PeerConnection: Sendable {
             )
             for sink in self.context.sinks { sink.refused(connection: self.id.rawValue, kind, reason: reason) }
         }
+    }
+
+    /// Says what may come, until the connection is up.
+    private func tellAwaited() {
+        let kinds = self.state.withLock { $0.isConnected ? [] : $0.negotiation.awaitedKinds }
+        guard !kinds.isEmpty else { return }
+        for sink in self.context.sinks { sink.awaited(connection: self.id.rawValue, kinds) }
     }
 
     // MARK: Steps of the negotiation
@@ -552,6 +561,7 @@ public final class PeerConnection: Sendable {
         self.takeChat()
         self.startSending(bin)
         if isFirst {
+            for sink in self.context.sinks { sink.cameUp(connection: self.id.rawValue) }
             self.logPath("media path chosen")
             self.onEvent(.connected)
         }

@@ -19,6 +19,8 @@ public struct PeerConnectionContext: Sendable {
     public var servers: ICEServerBook
     /// Where received tracks go; nil: they are received and thrown away.
     public var recorder: RecorderThread?
+    /// What is posted into the chat while anything is recorded; nil: nothing, ever.
+    public var announcement: Announcement?
     /// Where received tracks are sent on; nil: nowhere.
     public var outputs: RTPOutputs?
     /// What is sent; nil: nothing.
@@ -33,6 +35,7 @@ public struct PeerConnectionContext: Sendable {
         servers: ICEServerBook = ICEServerBook(),
         baseTimeNanoseconds: UInt64,
         recorder: RecorderThread?,
+        announcement: Announcement? = nil,
         outputs: RTPOutputs? = nil,
         camera: CameraSource?
     ) {
@@ -43,6 +46,7 @@ public struct PeerConnectionContext: Sendable {
         self.servers = servers
         self.baseTimeNanoseconds = baseTimeNanoseconds
         self.recorder = recorder
+        self.announcement = announcement
         self.outputs = outputs
         self.camera = camera
     }

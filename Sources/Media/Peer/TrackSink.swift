@@ -16,6 +16,10 @@ protocol TrackSink: Sendable {
     func opened(connection: UInt64, participant: String, sources: @escaping @Sendable () -> [SourceCounts])
     /// Our answer refuses audio or video that the peer of a connection would send.
     func refused(connection: UInt64, _ kind: MediaKind, reason: String)
+    /// The peer of a connection may send these from now on: an offer was answered.
+    func awaited(connection: UInt64, _ kinds: Set<MediaKind>)
+    /// Media can come on a connection.
+    func cameUp(connection: UInt64)
     /// A track came; the sink takes from the source what it needs of it, now.
     ///
     /// - Returns: what takes the units of the track, made of its packets; of all sinks of a room one at most wants them.
@@ -76,6 +80,8 @@ struct TrackSource {
 extension TrackSink {
     func opened(connection: UInt64, participant: String, sources: @escaping @Sendable () -> [SourceCounts]) {}
     func refused(connection: UInt64, _ kind: MediaKind, reason: String) {}
+    func awaited(connection: UInt64, _ kinds: Set<MediaKind>) {}
+    func cameUp(connection: UInt64) {}
 }
 
 extension RecorderThread: TrackSink {

@@ -92,6 +92,16 @@ public final class RecorderThread: Sendable {
         self.exchange.tell { $0.mediaRefused(kind, reason: reason, of: connection) }
     }
 
+    /// The peer of a connection may send these from now on: a recording says so if the connection does not come about.
+    public func awaited(connection: UInt64, _ kinds: Set<MediaKind>) {
+        self.exchange.tell { $0.mediaAwaited(kinds, of: connection) }
+    }
+
+    /// Media can come on a connection.
+    public func cameUp(connection: UInt64) {
+        self.exchange.tell { $0.connectionCameUp(connection) }
+    }
+
     /// Opens a track; its file comes into being with its first decodable unit.
     ///
     /// - Parameters:

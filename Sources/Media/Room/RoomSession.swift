@@ -152,6 +152,13 @@ public final class RoomSession: Sendable {
         }
     }
 
+    /// Posts what is to be announced into the chat of every peer that has one.
+    ///
+    /// Any thread.
+    public func announce() {
+        for connection in self.connections { self.context.control.enqueue { connection.takeChat() } }
+    }
+
     /// Leaves the room and ends `run()`.
     ///
     /// Any thread.

@@ -25,8 +25,8 @@ extension ExportSpec {
             add("loudness") { _ in "takes \(range.lowerBound) to \(range.upperBound) LUFS, not \(loudness)" }
         }
         if let to = self.to, to <= self.from ?? .zero { add("to") { "must be later than \($0("from"))" } }
-        if self.series, self.layout.tracks == nil {
-            add("series") { _ in "is of the layout tracks: the others are made of one recording at a time" }
+        if self.series, let refusal = Self.refusal(of: "series", by: self.layout.name) {
+            add("series") { _ in refusal }
         }
         switch self.layout {
         case .tracks(let tracks):

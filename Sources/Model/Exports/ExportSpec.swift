@@ -168,10 +168,20 @@ public struct ExportSpec: Sendable, Hashable {
     public static let loudnessRange = -40.0 ... -9.0
 
     /// The layouts that take an option, by its name in JSON; every layout takes the others.
-    public static let layouts: [String: [Layout.Name]] = [
+    private static let layouts: [String: [Layout.Name]] = [
         "size": [.grid], "fps": [.grid], "codec": [.grid], "format": [.audio], "loudness": [.grid, .audio],
         "series": [.tracks], "container": [.tracks],
     ].merging(Tracks.Switch.allCases.map { ($0.rawValue, [.tracks]) }) { $1 }
+
+    /// The options that not every layout takes, by their names in JSON, in alphabetical order.
+    public static let optionsOfLayouts = Self.layouts.keys.sorted()
+
+    /// Why a layout does not take an option: the rest of a sentence that begins with its name; nil if it takes it.
+    public static func refusal(of option: String, by layout: Layout.Name) -> String? {
+        guard let layouts = Self.layouts[option], !layouts.contains(layout) else { return nil }
+        let reason = option == "series" ? ": grid and audio are made of one segment at a time" : ""
+        return "is of the layout \(layouts.map(\.rawValue).joined(separator: " and "))\(reason)"
+    }
 
     /// How the file is made.
     public var layout: Layout

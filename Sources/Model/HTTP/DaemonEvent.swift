@@ -27,6 +27,12 @@ public struct DaemonEvent: Sendable, Hashable, Codable {
         case recordingStarted = "recording.started"
         /// Media are being lost on this side.
         case recordingDegraded = "recording.degraded"
+        /// A client paused a recording.
+        case recordingPaused = "recording.paused"
+        /// A client resumed a recording.
+        case recordingResumed = "recording.resumed"
+        /// A client marked a moment of a recording.
+        case recordingMarked = "recording.marked"
         /// Every file of a recording is closed.
         case recordingFinished = "recording.finished"
         /// A recording that a crash left unfinished was closed.
@@ -45,6 +51,10 @@ public struct DaemonEvent: Sendable, Hashable, Codable {
         case exportFinished = "export.finished"
         /// An export failed.
         case exportFailed = "export.failed"
+        /// Every file of a recording was seen at the remote.
+        case uploadFinished = "upload.finished"
+        /// An attempt to upload a file failed; it is repeated.
+        case uploadFailed = "upload.failed"
         /// A worker process takes commands.
         case workerStarted = "worker.started"
         /// A worker process ended; `reason` says how.

@@ -81,6 +81,8 @@ public struct RecordingResource: Sendable, Hashable, Codable {
     public var tags: [String]
     /// What people wrote about it.
     public var notes: String?
+    /// How far its upload is; `nil` where nothing is uploaded, and before it waits for that.
+    public var upload: Upload?
     /// All tracks by number; only with a single recording.
     public var tracks: [Track]
     /// All files; only with a single recording.
@@ -121,27 +123,51 @@ public struct RecordingResource: Sendable, Hashable, Codable {
 }
 
 extension RecordingResource {
+    /// How far the upload of a recording is.
+    public struct Upload: Sendable, Hashable, Codable {
+        /// The recording's folder at the remote, as rclone names it.
+        public var place: String
+        /// When every file was seen there; `nil` while one was not.
+        public var finished: String?
+        /// Its files.
+        public var files: Int
+        /// Those that were seen there.
+        public var verifiedFiles: Int
+        /// The bytes of its files.
+        public var bytes: Int64
+        /// The bytes of those that were seen there.
+        public var verifiedBytes: Int64
+        /// Why the last attempt with a file failed; `nil` if it did not.
+        public var error: String?
+        /// When that file is tried again.
+        public var nextAttempt: String?
+
+        /// An upload with each part given.
+        public init(
+            place: String,
+            finished: String? = nil,
+            files: Int,
+            verifiedFiles: Int,
+            bytes: Int64,
+            verifiedBytes: Int64,
+            error: String? = nil,
+            nextAttempt: String? = nil
+        ) {
+            self.place = place
+            self.finished = finished
+            self.files = files
+            self.verifiedFiles = verifiedFiles
+            self.bytes = bytes
+            self.verifiedBytes = verifiedBytes
+            self.error = error
+            self.nextAttempt = nextAttempt
+        }
+    }
+
     /// What a recording is worth, as it was found when it was closed or exported last.
     public struct Certificate: Sendable, Hashable, Codable {
         /// The most findings of a kind that are listed.
         public static let maximumFindings = 100
-
-        /// A file and what it held.
-        public struct File: Sendable, Hashable, Codable {
-            /// Its name relative to the recording's folder.
-            public var name: String
-            /// Its size in bytes.
-            public var bytes: UInt64
-            /// SHA-256 of its content, in 64 hexadecimal digits.
-            public var sha256: String
-
-            /// A file with each part given.
-            public init(name: String, bytes: UInt64, sha256: String) {
-                self.name = name
-                self.bytes = bytes
-                self.sha256 = sha256
-            }
-        }
 
         /// `complete`, `complete-with-gaps` or `damaged`.
         public var verdict: String
@@ -154,7 +180,7 @@ extension RecordingResource {
         /// What is not as it was written, a sentence each; at most `maximumFindings`.
         public var damage: [String]
         /// The journal, the tracks and the exports.
-        public var files: [File]
+        public var files: [Timeline.Certificate.FileDigest]
 
         /// A certificate with each part given.
         public init(
@@ -163,7 +189,7 @@ extension RecordingResource {
             wallClockSeconds: Double? = nil,
             gaps: [String] = [],
             damage: [String] = [],
-            files: [File] = []
+            files: [Timeline.Certificate.FileDigest] = []
         ) {
             self.verdict = verdict
             self.durationSeconds = durationSeconds

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// A room as the interface shows it.
 public struct RoomResource: Sendable, Hashable, Codable {
     /// Where the room's life is.
@@ -46,6 +48,10 @@ public struct RoomResource: Sendable, Hashable, Codable {
     public var url: String
     /// `always`, `on-demand` or the schedule.
     public var join: String
+    /// When the next window of the schedule begins: RFC 3339, UTC; `nil` without a schedule.
+    public var next: String?
+    /// What the room is by its definition, without secrets, camera and outputs; `nil` in lists.
+    public var definition: JSONValue?
     /// `configuration` or `api`: where the definition comes from.
     public var origin: String
     /// Where the room's life is.

@@ -10,6 +10,8 @@ public struct RecordSpec: Sendable, Hashable, Codable {
     public var audio = true
     /// Whether what people write into data channels is recorded.
     public var chat = true
+    /// What is posted into the room's chat when a recording starts, one line; `nil` for nothing.
+    public var announcement: String?
     /// Seconds without anybody in the room after which the recording is finished; the next media start another.
     public var emptyAfterSeconds = 30
     /// The video codec that others are asked to send; `nil`: as what we send, else VP8.
@@ -46,6 +48,7 @@ public struct RecordSpec: Sendable, Hashable, Codable {
         try values.read(.video, into: &self.video)
         try values.read(.audio, into: &self.audio)
         try values.read(.chat, into: &self.chat)
+        try values.read(.announcement, into: &self.announcement)
         try values.read(.emptyAfterSeconds, into: &self.emptyAfterSeconds)
         try values.read(.preferredCodec, into: &self.preferredCodec)
         try values.read(.segmentSeconds, into: &self.segmentSeconds)

@@ -10,8 +10,8 @@ public struct RoomSpec: Sendable, Hashable, Codable {
     public var name: String
     /// The room URL, with its secrets.
     public var url: Secret
-    /// The name under which we appear to others, where the protocol has one.
-    public var displayName = RoomSpec.usualName
+    /// The name under which we appear to others, where the protocol has one; `nil` for the one of `shownName`.
+    public var displayName: String?
     /// The password of our account, the room's PIN, or the token; `nil` where there is none.
     public var secret: Secret?
     /// Whether and what is recorded; `nil` records nothing until `.record`.
@@ -39,8 +39,10 @@ public struct RoomSpec: Sendable, Hashable, Codable {
     /// How peers reach us.
     public var ice = NetworkSpec()
 
-    /// The display name of those who were given none.
+    /// The display name of those who were given none, and do not record.
     public static let usualName = "tapedeck"
+    /// The display name of those who were given none, and record: participants are to know.
+    public static let recorderName = "Recording"
     /// The priority of rooms that say nothing of it.
     public static let usualPriority = 50
     /// What `priority` takes.
@@ -72,6 +74,13 @@ public struct RoomSpec: Sendable, Hashable, Codable {
         try values.read(.continues, into: &self.continues)
         try values.read(.ordered, into: &self.ordered)
         try values.read(.ice, into: &self.ice)
+    }
+
+    /// The name under which we appear to others.
+    ///
+    /// - Parameter records: whether we are there to record.
+    public func shownName(records: Bool) -> String {
+        self.displayName ?? (records ? Self.recorderName : Self.usualName)
     }
 
     /// Everything that is wrong but the URL and the servers of `ice`, in sentences.

@@ -39,6 +39,9 @@ final class LineWriter: Sendable {
         self.state.withLock { $0.source?.cancel() }
     }
 
+    /// Whether everything was taken.
+    var isIdle: Bool { self.state.withLock { $0.pending.isEmpty } }
+
     /// Writes a line with its end.
     func write(_ line: String) {
         var line = line

@@ -10,7 +10,7 @@ public import Logging
 public final class LogOutput: Sendable {
     private let format: LogFormat
     private let level: Logger.Level
-    private let lines: LineWriter
+    private let lines: FootedLines
     private let journal: DatagramSocket?
     private let onLine: @Sendable (Logger.Level) -> Void
     private let now: @Sendable () -> UTCTime
@@ -39,7 +39,7 @@ public final class LogOutput: Sendable {
     ) {
         self.format = format
         self.level = level
-        self.lines = LineWriter(descriptor: descriptor) { count in
+        self.lines = FootedLines(descriptor: descriptor) { count in
             let record = LogRecord(lossOf: count, at: now())
             return Self.text(of: record, format)
         }
@@ -58,12 +58,23 @@ public final class LogOutput: Sendable {
         OutputLogHandler(label: label, level: self.level, output: self)
     }
 
+    /// Draws lines that stay below the log on the terminal that standard error is; they replace those before them.
+    ///
+    /// Log lines are short until `endDrawing`. A terminal that takes nothing, as after Ctrl-S, keeps what it shows.
+    /// - Parameter lines: each with the columns that it takes; not wider than the terminal, and fewer than it has rows.
+    public func draw(_ lines: [(text: String, columns: Int)]) { self.lines.draw(lines) }
+
+    /// Removes what was drawn.
+    public func endDrawing() { self.lines.draw(nil) }
+
     fileprivate func write(_ event: LogEvent, label: String, metadata: Logger.Metadata) {
         self.onLine(event.level)
         let record = LogRecord(event, label: label, metadata: metadata, time: self.now())
         // The journal takes standard error too, line by line with the priority in front (sd-daemon(3)).
         if self.format == .journal, self.journal?.send(record.journalEntry()) == true { return }
-        self.lines.write(Self.text(of: record, self.format))
+        self.lines.write { isDrawn in
+            isDrawn && self.format == .text ? record.shortText() : Self.text(of: record, self.format)
+        }
     }
 
     private static func text(of record: LogRecord, _ format: LogFormat) -> String {

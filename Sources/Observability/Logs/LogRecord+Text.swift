@@ -10,6 +10,17 @@ extension LogRecord {
         "\(self.timeText) \(self.level.rawValue) \(self.label): \(self.messageWithMetadata)\n"
     }
 
+    /// One line above what is drawn on a terminal: `03:12:26 warning: peer dropped: mallory, it sent nothing`.
+    func shortText() -> String {
+        let isUsual = self.level == .notice || self.level == .info
+        let shown = [LogKey.peerID, .detail, .errorMessage].compactMap { key in
+            self.metadata.first { $0.name == key.rawValue }.map { Self.printable($0.value) }
+        }
+        let rest = shown.isEmpty ? "" : ": " + shown.joined(separator: ", ")
+        return "\(self.timeText.dropFirst(11).prefix(8)) \(isUsual ? "" : "\(self.level.rawValue): ")"
+            + "\(Self.printable(self.message))\(rest)\n"
+    }
+
     /// The message with the metadata behind it.
     var messageWithMetadata: String {
         var text = Self.printable(self.message)

@@ -155,13 +155,28 @@ public enum DaemonMetric {
     static let fullIn = gauge(
         "storage_full_in_seconds",
         .seconds,
-        help: "Time until the storage is full at the present rate; missing while nothing is written."
+        help:
+            "Time until the storage is full if its free space shrinks as it did in the last five minutes, whichever program wrote; "
+            + "missing while the daemon records and exports nothing."
     )
     static let heldBack = gauge(
         "storage_held_back_recordings",
-        help: "Recordings whose time has come and that retention keeps: not exported, or unreadable."
+        help: "Recordings whose time has come and that retention keeps: not exported, not uploaded, or unreadable."
     )
     static let exportQueue = gauge("export_queue_length", help: "Exports that wait or run.")
+    static let uploadedBytes = counter(
+        "upload_bytes_total",
+        .bytes,
+        help: "Bytes of files that were sent to the remote, again after an attempt that failed.",
+        []
+    )
+    static let uploadFailures = counter("upload_failures_total", help: "Attempts to upload a file that failed.", [])
+    static let uploadAge = gauge(
+        "upload_oldest_seconds",
+        .seconds,
+        help:
+            "Since the end of the oldest recording that is not uploaded; 0 if none waits, missing without storage.upload."
+    )
     static let exportDuration = histogram(
         "export_duration_seconds",
         MetricDescription.jobSeconds,
@@ -260,7 +275,7 @@ public enum DaemonMetric {
         cameraDropped,
         keyframeRequests, soundLevel, silentTracks, cameraLevel, cameraSilence,
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
-        freeBytes, fullIn, heldBack, exportQueue, exportDuration,
+        freeBytes, fullIn, heldBack, exportQueue, exportDuration, uploadedBytes, uploadFailures, uploadAge,
         workers, workerRestarts, refusedEvents, workerCPU, workerMemory, workerThreads, workerDescriptors,
         workerSharedConnections, workerSlowConnections, workerLongTracks, workerForgedPackets, workerObjects,
         workerAllocation,

@@ -115,6 +115,9 @@ public final class DaemonMetrics: Sendable {
     private let heldBack: GaugeFamily
     private let exportQueue: GaugeFamily
     private let exportDuration: HistogramFamily
+    private let uploadedBytes: CounterFamily
+    private let uploadFailures: CounterFamily
+    private let uploadAge: GaugeFamily
     private let workers: GaugeFamily
     private let workerRestarts: CounterFamily
     private let refusedEvents: CounterFamily
@@ -180,6 +183,9 @@ public final class DaemonMetrics: Sendable {
         self.heldBack = registry.gauge(DaemonMetric.heldBack)
         self.exportQueue = registry.gauge(DaemonMetric.exportQueue)
         self.exportDuration = registry.histogram(DaemonMetric.exportDuration)
+        self.uploadedBytes = registry.counter(DaemonMetric.uploadedBytes)
+        self.uploadFailures = registry.counter(DaemonMetric.uploadFailures)
+        self.uploadAge = registry.gauge(DaemonMetric.uploadAge)
         self.workers = registry.gauge(DaemonMetric.workers)
         self.workerRestarts = registry.counter(DaemonMetric.workerRestarts)
         self.refusedEvents = registry.counter(DaemonMetric.refusedEvents)
@@ -212,6 +218,8 @@ public final class DaemonMetrics: Sendable {
         for result in ExportResult.allCases { self.exportDuration.touch(result.rawValue) }
         for reason in RestartReason.allCases { self.workerRestarts.touch(reason.rawValue) }
         self.refusedEvents.touch()
+        self.uploadedBytes.touch()
+        self.uploadFailures.touch()
         for result in DeliveryResult.allCases { self.deliveries.touch(result.rawValue) }
         for result in ReloadResult.allCases { self.reloads.touch(result.rawValue) }
         for level in Logger.Level.allCases { self.logLines.touch(level.rawValue) }
@@ -368,6 +376,21 @@ public final class DaemonMetrics: Sendable {
     /// An export ended.
     public func exportEnded(_ result: ExportResult, after duration: Duration) {
         self.exportDuration.observe(duration, result.rawValue)
+    }
+
+    /// A file was sent to the remote.
+    public func uploaded(bytes: Int64) {
+        self.uploadedBytes.add(Double(bytes))
+    }
+
+    /// An attempt to upload a file failed.
+    public func uploadFailed() {
+        self.uploadFailures.add(1)
+    }
+
+    /// How long the oldest recording waits for its upload; `nil` where nothing is uploaded.
+    public func uploads(oldestSeconds: Double?) {
+        self.uploadAge.set(oldestSeconds)
     }
 
     /// How many worker processes run.

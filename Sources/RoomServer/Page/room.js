@@ -2,6 +2,8 @@
 //
 // The browser's side of a Tapedeck room: Engine.IO 4 over WebSocket, Socket.IO 5 events, and one peer connection for
 // each other member. Each member that is in the room already offers to the newcomer; every message names its addressee in `to`.
+// A description carries its sender's `name`, and `recorder` if the sender is there to record. Chat goes through a data channel
+// of each connection, as plain text.
 "use strict";
 
 /** One Socket.IO connection to the default namespace, over WebSocket only. */
@@ -78,12 +80,18 @@ class SocketIOConnection {
   }
 }
 
-/** The call with one other member: its peer connection, its tile, and candidates that came too early. */
+const MAXIMUM_MESSAGES = 200;
+const MAXIMUM_MESSAGE_LENGTH = 2000;
+
+/** The call with one other member: its peer connection, its tile, its chat, and candidates that came too early. */
 class Call {
   constructor(room, peer) {
     this.room = room;
     this.peer = peer;
     this.name = "";
+    this.isRecorder = false;
+    this.chat = null;
+    this.needsChat = false;
     this.remoteSession = "";
     this.pendingCandidates = [];
     this.isOfferer = false;
@@ -94,8 +102,10 @@ class Call {
     this.connection = new RTCPeerConnection({ bundlePolicy: "max-bundle" });
     this.connection.ontrack = ({ track }) => {
       this.stream.addTrack(track);
+      this.describe();
       play(this.tile.video);
     };
+    this.connection.ondatachannel = ({ channel }) => this.takeChat(channel);
     this.connection.onicecandidate = ({ candidate }) => {
       if (!candidate || !candidate.candidate) return;
       // Seed phones read the line from `sdp`, all others from `candidate`.
@@ -119,15 +129,22 @@ class Call {
 
   offer(options) {
     this.isOfferer = true;
+    this.negotiate(options);
+  }
+
+  negotiate(options) {
     this.enqueue(async () => {
       if (this.connection.getTransceivers().length === 0) this.addMedia(true);
+      if (!this.chat) this.takeChat(this.connection.createDataChannel("chat"));
       await this.connection.setLocalDescription(await this.connection.createOffer(options));
       this.send({ type: "offer", sdp: this.connection.localDescription.sdp, name: this.room.ownName });
     });
   }
 
+  /** A recorder never offers a chat, but takes one; other apps are not asked, as not all survive a second offer. */
   offerReceived(data) {
-    this.rename(data.name);
+    this.introduce(data);
+    this.needsChat = this.isRecorder && this.chat?.readyState !== "open" && !/^m=application /m.test(data.sdp);
     this.remoteSession = sessionOf(data.sdp);
     this.enqueue(async () => {
       // An offer of our own that is still open gives way.
@@ -140,7 +157,7 @@ class Call {
   }
 
   answerReceived(data) {
-    this.rename(data.name);
+    this.introduce(data);
     this.enqueue(async () => {
       if (this.connection.signalingState !== "have-local-offer") return;
       await this.connection.setRemoteDescription({ type: "answer", sdp: data.sdp });
@@ -182,24 +199,53 @@ class Call {
     }
   }
 
-  rename(name) {
+  introduce({ name, recorder }) {
     if (typeof name === "string" && name !== "") this.name = name.slice(0, 64);
+    this.isRecorder = recorder === true;
     this.describe();
+  }
+
+  get shownName() { return this.name || `Guest ${this.peer.slice(0, 4)}`; }
+
+  /** One channel is enough: the first, or the one that is called so. */
+  takeChat(channel) {
+    if (this.chat && channel.label !== "chat") return;
+    this.chat = channel;
+    channel.onopen = () => this.room.showChat();
+    channel.onmessage = ({ data }) => {
+      if (typeof data === "string" && data !== "") this.room.wrote(this.shownName, data);
+    };
+    if (channel.readyState === "open") this.room.showChat();
+  }
+
+  /** Whether the text is on its way. */
+  say(text) {
+    if (this.chat?.readyState !== "open") return false;
+    this.chat.send(text);
+    return true;
   }
 
   stateChanged() {
     this.describe();
+    if (this.connection.connectionState === "connected" && this.needsChat) {
+      this.needsChat = false;
+      this.negotiate();
+    }
     if (this.connection.connectionState === "failed" && this.isOfferer) this.offer({ iceRestart: true });
   }
 
   describe() {
     const state = this.connection.connectionState;
     const note = { connected: "", failed: " (no connection)", disconnected: " (interrupted)" }[state];
-    this.tile.setCaption((this.name || `Guest ${this.peer.slice(0, 4)}`) + (note ?? " (connecting)"));
+    this.tile.setCaption(this.shownName + (note ?? " (connecting)"));
+    // A recorder that sends nothing has nothing to show; the badge stands for it.
+    this.tile.figure.hidden = this.isRecorder && this.stream.getTracks().length === 0;
   }
 
   close() {
     this.connection.ontrack = null;
+    this.connection.ondatachannel = null;
+    if (this.chat) this.chat.onopen = this.chat.onmessage = null;
     this.connection.onicecandidate = null;
     this.connection.onconnectionstatechange = null;
     this.connection.close();
@@ -279,7 +325,7 @@ class Room {
           this.socket.close();
           this.lost("the room is full");
         } else {
-          this.end("full", "The room is full.");
+          this.end("full", fullText(args[2]?.capacity));
         }
         break;
       case "message": this.messageReceived(args[1]); break;
@@ -353,9 +399,22 @@ class Room {
   }
 
   showMembers() {
-    const others = this.calls.size;
-    const text = others === 0 ? "no one else is here yet" : others === 1 ? "one other person" : `${others} others`;
+    const calls = [...this.calls.values()];
+    const others = calls.filter((call) => !call.isRecorder).length;
+    this.view.showRecording(calls.some((call) => call.isRecorder));
+    const text = others === 0 ? "no one else is here yet. The address of this page brings others here"
+      : others === 1 ? "one other person" : `${others} others`;
     this.show("joined", `In room ${this.name}: ${text}.`);
+  }
+
+  showChat() { if (this.state === "joined") this.view.showChat(); }
+
+  wrote(who, text) { if (!this.isOver) this.view.showMessage(who, text); }
+
+  /** Sends a text to everyone who takes chat. */
+  say(text) {
+    const heard = [...this.calls.values()].filter((call) => call.say(text)).length;
+    this.view.showMessage("You", heard > 0 ? text : `${text} (no one is here to read it)`);
   }
 
   report(text) { this.view.setStatus(this.state, text); }
@@ -364,6 +423,13 @@ class Room {
     this.state = state;
     this.view.setStatus(state, this.note ? `${text} ${this.note}` : text);
   }
+}
+
+/** Why no one else can join; older servers do not say how many can. */
+function fullText(capacity) {
+  if (!Number.isInteger(capacity)) return "The room is full.";
+  return `The room is full: this server takes ${capacity} members in a room, and a recorder is one of them. `
+    + `To admit more, restart it with --room-size ${capacity + 1}.`;
 }
 
 /** Camera and microphone, or what there is of them, with a sentence on what is missing. Never fails. */
@@ -431,7 +497,19 @@ function parseJSON(text) {
   }
 }
 
-/** The fragment where it is percent-encoded well, as it is otherwise. */
+/** The address of a room; names that mean something else in a path go into the query. */
+function roomAddress(name) {
+  const text = encodeURIComponent(name);
+  return /^(\.{1,2}|index\.html|room\.(css|js)|healthz|socket\.io)$/.test(name) ? `/?room=${text}` : `/${text}`;
+}
+
+/** The room that the page's own address names. */
+function roomOfPath() {
+  const text = location.pathname.slice(1);
+  return text === "index.html" ? "" : decodeFragment(text);
+}
+
+/** The text where it is percent-encoded well, as it is otherwise. */
 function decodeFragment(text) {
   try {
     return decodeURIComponent(text);
@@ -451,6 +529,25 @@ function startPage() {
 
   const view = {
     tiles: element("tiles"),
+    showRecording(isRecorded) {
+      const text = isRecorded ? "Recording" : "";
+      if (element("recording").textContent !== text) element("recording").textContent = text;
+      element("recording").title = isRecorded ? "A member of this room records it." : "";
+    },
+    showChat() { element("chat").hidden = false; },
+    showMessage(who, text) {
+      const list = element("messages");
+      const item = document.createElement("li");
+      const name = document.createElement("bdi");
+      const words = document.createElement("bdi");
+      name.textContent = `${who}: `;
+      words.textContent = text.slice(0, MAXIMUM_MESSAGE_LENGTH);
+      item.append(name, words);
+      list.append(item);
+      while (list.children.length > MAXIMUM_MESSAGES) list.firstChild.remove();
+      list.scrollTop = list.scrollHeight;
+      view.showChat();
+    },
     setStatus(state, text) {
       element("status").dataset.state = state;
       if (element("status").textContent !== text) element("status").textContent = text;
@@ -471,6 +568,10 @@ function startPage() {
       ownTile = null;
       element("controls").hidden = true;
       element("unmute").hidden = true;
+      element("chat").hidden = true;
+      element("messages").replaceChildren();
+      view.showRecording(false);
+      element("about").hidden = false;
       element("entry").hidden = false;
       element("join").focus();
     },
@@ -497,7 +598,10 @@ function startPage() {
       element("room").focus();
       return;
     }
+    history.replaceState(null, "", roomAddress(name));
+    document.title = `${name} – Tapedeck room`;
     element("entry").hidden = true;
+    element("about").hidden = true;
     element("controls").hidden = false;
     element("mute-audio").hidden = true;
     element("mute-video").hidden = true;
@@ -511,6 +615,12 @@ function startPage() {
   element("entry").addEventListener("submit", (event) => {
     event.preventDefault();
     join();
+  });
+  element("say").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const text = element("text").value.trim();
+    if (text !== "") room?.say(text);
+    element("text").value = "";
   });
   element("leave").addEventListener("click", () => room?.leave());
   element("unmute").addEventListener("click", () => {
@@ -530,7 +640,7 @@ function startPage() {
     get localStream() { return room?.localStream ?? null; },
   };
 
-  element("room").value = query.get("room") ?? decodeFragment(location.hash.slice(1));
+  element("room").value = query.get("room") ?? (decodeFragment(location.hash.slice(1)) || roomOfPath());
   element("name").value = query.get("name") ?? "";
   if (query.get("autojoin") === "1") join();
 }

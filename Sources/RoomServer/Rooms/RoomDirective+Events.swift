@@ -29,7 +29,8 @@ extension RoomDirective {
         case .sendOtherJoined(let sockets, let room, let newcomer):
             return Delivery(to: sockets, "otherjoin", room, [.string(newcomer.rawValue)])
         case .sendFull(let socket, let room):
-            return Delivery(to: [socket], "full", room, [.string(socket.rawValue)])
+            let details = JSONValue.object(["capacity": .integer(capacity)])
+            return Delivery(to: [socket], "full", room, [.string(socket.rawValue), details])
         case .sendLeaved(let socket, let room):
             return Delivery(to: [socket], "leaved", room, [.string(socket.rawValue)])
         case .sendBye(let sockets, let room, let leaver):

@@ -25,7 +25,9 @@ enum PageResponder {
             answer.headers.add(name: "Cache-Control", value: "no-store")
             response = answer
         default:
-            return .text(.notFound)
+            // A room's own address, which people share: the page takes the name from it.
+            guard !path.dropFirst().contains("/") else { return .text(.notFound) }
+            response = self.page("text/html; charset=utf-8", "index.html")
         }
         return method == .GET || method == .HEAD ? response : .methodNotAllowed(allowed: "GET, HEAD")
     }

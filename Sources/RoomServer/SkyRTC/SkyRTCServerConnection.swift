@@ -96,7 +96,8 @@ struct SkyRTCServerConnection: ~Copyable {
             guard let data, let content = try? PeerMessage(data),
                 let message = SkyRTCMessage(content, classic: Self.id(sender))
             else { return [.ignore(.unspeakableMessage)] }
-            return [.send(message.naming(PeerMessage.name(data)).text(prefix: "_"))]
+            let named = message.introducing(PeerMessage.name(data), isRecorder: PeerMessage.isOfRecorder(data))
+            return [.send(named.text(prefix: "_"))]
         case .sendFull:
             // The protocol has no word for it.
             self.state = .ended
@@ -129,7 +130,12 @@ struct SkyRTCServerConnection: ~Copyable {
         case .ended: return []
         case .member(let room, _):
             guard let addressee = message.peer("socketId", "to"), let content = try? message.content(),
-                let data = SocketIORoomMessage(content, to: addressee, name: message.senderName).data
+                let data = SocketIORoomMessage(
+                    content,
+                    to: addressee,
+                    name: message.senderName,
+                    isOfRecorder: message.isOfRecorder
+                ).data
             else { return [.ignore(.incompleteMessage)] }
             return [.request(.message(room, data: data, addressee: addressee))]
         }

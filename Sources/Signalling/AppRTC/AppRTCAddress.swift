@@ -49,7 +49,7 @@ extension RoomURL {
             let path = PercentCoding.ascii(parts.path)
             var components = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
             let component = components.popLast() ?? ""
-            guard !component.isEmpty else { throw Self.error("room: missing; it is the last part of the path") }
+            guard !component.isEmpty else { throw Self.error("room: missing; the URL must end with its name") }
             guard let room = PercentCoding.decode(component), Self.isIdentifier(room) else {
                 throw Self.error(
                     "room: \"\(RoomURLParts.excerpt(component))\" is not a name of letters, digits, - and _, at most "

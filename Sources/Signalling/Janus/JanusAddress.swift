@@ -9,6 +9,8 @@ extension RoomURL {
         public static let schemes = ["janus+ws", "janus+wss", "janus+http", "janus+https"]
         /// As logs and metrics name the protocol.
         public static let protocolName = "janus"
+        /// A VideoRoom has no chat: that of Janus is another plugin.
+        public static let hasChat = false
 
         /// How messages travel.
         public enum Transport: String, Hashable, Sendable, CaseIterable {
@@ -143,7 +145,7 @@ extension RoomURL.Janus {
                 )
             }
         }
-        guard let room else { throw Self.error("room: missing; it is the option room") }
+        guard let room else { throw Self.error("room: missing; the URL needs ?room=NUMBER") }
         self.room = room
         self.path = try Self.path(parts.path) ?? self.path
     }

@@ -50,6 +50,10 @@ public enum PeerMessage: Sendable, Hashable {
         data["name"]?.string.flatMap(DisplayName.line)
     }
 
+    /// Whether the sender of a description says that it is there to record, in the member `recorder`: our extension of
+    /// Socket.IO and SkyRTC rooms.
+    public static func isOfRecorder(_ data: JSONValue) -> Bool { data["recorder"]?.bool ?? false }
+
     /// Whether it is an offer or an answer.
     public var isDescription: Bool {
         switch self {

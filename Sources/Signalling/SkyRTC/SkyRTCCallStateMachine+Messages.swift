@@ -131,7 +131,7 @@ extension SkyRTCCallStateMachine {
             return [dropped, .event(.peerLeft(peer))]
         }
         guard let message = SkyRTCMessage(content, to: peer, fromUser: self.userID) else { return [] }
-        return [.sendWebSocket(message.naming(self.displayName).text(prefix: "__"))]
+        return [.sendWebSocket(message.introducing(self.displayName, isRecorder: self.isRecorder).text(prefix: "__"))]
     }
 
     /// Leaves and comes back, so that whoever is there offers anew; a call ends, and the caller calls again.

@@ -61,6 +61,7 @@ public struct SkyRTCCallStateMachine: SignallingMachine {
     let userID: String
     let failures: SkyRTCFailures
     let displayName: String?
+    let isRecorder: Bool
     private let policy: JoinPolicy
     var state = State.idle
     var members = SkyRTCMembers()
@@ -77,6 +78,7 @@ public struct SkyRTCCallStateMachine: SignallingMachine {
         self.failures = SkyRTCFailures(address: address.serverAddress)
         self.policy = options.policy
         self.displayName = DisplayName.line(options.displayName)
+        self.isRecorder = options.records
     }
 
     /// Takes one thing that happened, and says what to do, in order.

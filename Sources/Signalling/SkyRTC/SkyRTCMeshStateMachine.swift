@@ -40,6 +40,7 @@ public struct SkyRTCMeshStateMachine: SignallingMachine {
     private let address: RoomURL.SkyRTC
     private let connectLimit: Duration
     private let displayName: String?
+    private let isRecorder: Bool
     private let failures: SkyRTCFailures
     private var state = State.idle
     private var members = SkyRTCMembers()
@@ -51,6 +52,7 @@ public struct SkyRTCMeshStateMachine: SignallingMachine {
         self.address = address
         self.connectLimit = options.policy.connectTimeout
         self.displayName = DisplayName.line(options.displayName)
+        self.isRecorder = options.records
         self.failures = SkyRTCFailures(address: address.serverAddress)
     }
 
@@ -221,7 +223,7 @@ public struct SkyRTCMeshStateMachine: SignallingMachine {
         // Some servers do not write the sender but take the client's word for it.
         addressing["me"] = self.ownID.map { .string($0.rawValue) }
         guard let message = SkyRTCMessage(content, classic: addressing) else { return [] }
-        return [.sendWebSocket(message.naming(self.displayName).text(prefix: "__"))]
+        return [.sendWebSocket(message.introducing(self.displayName, isRecorder: self.isRecorder).text(prefix: "__"))]
     }
 
     /// Somebody of an earlier connection who is not listed any more: messages would vanish at the server.

@@ -133,12 +133,16 @@ public struct SkyRTCMessage: Sendable, Hashable {
         self.event == .offer || self.event == .answer ? PeerMessage.name(self.data) : nil
     }
 
-    /// The same message, which tells the name of its sender if it is a description.
-    public func naming(_ name: String?) -> SkyRTCMessage {
-        guard let name, self.event == .offer || self.event == .answer, var object = self.data.object else {
-            return self
-        }
-        object["name"] = .string(name)
+    /// Whether the sender of a description says that it is there to record; false for everything else.
+    public var isOfRecorder: Bool {
+        (self.event == .offer || self.event == .answer) && PeerMessage.isOfRecorder(self.data)
+    }
+
+    /// The same message, which introduces its sender if it is a description: by name, and as a recorder.
+    public func introducing(_ name: String?, isRecorder: Bool) -> SkyRTCMessage {
+        guard self.event == .offer || self.event == .answer, var object = self.data.object else { return self }
+        if let name { object["name"] = .string(name) }
+        if isRecorder { object["recorder"] = .bool(true) }
         return SkyRTCMessage(self.event, .object(object))
     }
 

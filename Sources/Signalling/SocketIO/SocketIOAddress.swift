@@ -117,7 +117,7 @@ extension RoomURL.SocketIO {
     public init(_ parts: RoomURLParts) throws(SignallingError) {
         let isSecure = parts.scheme == "socketio+https"
         let component = parts.path.lastIndex(of: "/").map { parts.path[$0...].dropFirst() } ?? ""
-        guard !component.isEmpty else { throw RoomURLParts.error("room: missing; it is the last part of the path") }
+        guard !component.isEmpty else { throw RoomURLParts.error("room: missing; the URL must end with its name") }
         guard let room = PercentCoding.decode(component) else {
             throw RoomURLParts.error("room: a wrong % sequence in \"\(RoomURLParts.excerpt(component))\"")
         }

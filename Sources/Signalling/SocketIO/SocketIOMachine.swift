@@ -54,6 +54,7 @@ public struct SocketIOMachine: SignallingMachine {
             room: address.room,
             dialect: address.dialect,
             displayName: DisplayName.line(options.displayName),
+            isRecorder: options.records,
             waitsWhenFull: options.policy.waitsWhenFull,
             fullWait: options.policy.fullWait
         )

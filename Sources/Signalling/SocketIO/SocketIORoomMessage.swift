@@ -12,6 +12,8 @@ public struct SocketIORoomMessage: Sendable, Hashable {
     public var from: PeerID?
     /// The name that the sender of a description gives itself (our extension).
     public var name: String?
+    /// Whether the sender of a description says that it is there to record (our extension).
+    public var isOfRecorder: Bool
     /// Under which ids the sender was a member before its connection was lost (our extension for rooms of more than two).
     public var was: [PeerID]
     /// Most of them that are read and written.
@@ -23,12 +25,14 @@ public struct SocketIORoomMessage: Sendable, Hashable {
         to: PeerID? = nil,
         from: PeerID? = nil,
         name: String? = nil,
+        isOfRecorder: Bool = false,
         was: [PeerID] = []
     ) {
         self.content = content
         self.to = to
         self.from = from
         self.name = content.isDescription ? name : nil
+        self.isOfRecorder = content.isDescription && isOfRecorder
         self.was = was
     }
 
@@ -37,6 +41,7 @@ public struct SocketIORoomMessage: Sendable, Hashable {
         let content = try PeerMessage(data)
         self.content = content
         self.name = content.isDescription ? PeerMessage.name(data) : nil
+        self.isOfRecorder = content.isDescription && PeerMessage.isOfRecorder(data)
         let object = data.object ?? [:]
         self.to = object["to"]?.string.map { PeerID($0) }
         self.from = object["from"]?.string.map { PeerID($0) }
@@ -63,6 +68,7 @@ public struct SocketIORoomMessage: Sendable, Hashable {
         object["to"] = self.to.map { .string($0.rawValue) }
         object["from"] = self.from.map { .string($0.rawValue) }
         object["name"] = self.name.map { .string($0) }
+        if self.isOfRecorder { object["recorder"] = .bool(true) }
         if !self.was.isEmpty { object["was"] = .array(self.was.map { .string($0.rawValue) }) }
         return .object(object)
     }

@@ -120,6 +120,7 @@ public struct SocketIORoomStateMachine: Sendable {
     private let room: String
     private let dialect: SocketIORoomDialect
     private let displayName: String?
+    private let isRecorder: Bool
     private let waitsWhenFull: Bool
     private let fullWait: Duration?
     private var state = State.offline
@@ -133,18 +134,21 @@ public struct SocketIORoomStateMachine: Sendable {
     ///
     /// - Parameters:
     ///   - displayName: The name for others; nil for none.
+    ///   - isRecorder: Whether others learn that we are there to record.
     ///   - waitsWhenFull: `JoinPolicy.waitsWhenFull`.
     ///   - fullWait: `JoinPolicy.fullWait`.
     public init(
         room: String,
         dialect: SocketIORoomDialect = SocketIORoomDialect(),
         displayName: String? = nil,
+        isRecorder: Bool = false,
         waitsWhenFull: Bool,
         fullWait: Duration? = nil
     ) {
         self.room = room
         self.dialect = dialect
         self.displayName = displayName
+        self.isRecorder = isRecorder
         self.waitsWhenFull = waitsWhenFull
         self.fullWait = fullWait
     }
@@ -526,7 +530,14 @@ extension SocketIORoomStateMachine {
         }
         let to = peer == .unidentified ? nil : peer
         let was = content.isDescription && self.peers.isMesh ? self.ownIDs.filter { $0 != self.ownID } : []
-        let message = SocketIORoomMessage(content, to: to, from: self.ownID, name: self.displayName, was: was)
+        let message = SocketIORoomMessage(
+            content,
+            to: to,
+            from: self.ownID,
+            name: self.displayName,
+            isOfRecorder: self.isRecorder,
+            was: was
+        )
         guard let data = message.data else { return [] }
         return [.send(.event(self.dialect.messageEvent, [.string(self.room), data]))]
     }

@@ -55,7 +55,8 @@ public struct SignallingTrace: Sendable {
                 "waitsWhenFull": .bool(policy.waitsWhenFull),
                 "fullWait": policy.fullWait.map(TraceCoding.milliseconds) ?? .null,
                 "displayName": .string(self.options.displayName), "sends": .bool(self.options.sends),
-                "receives": .bool(self.options.receives), "secret": self.options.secret.map { .string($0) } ?? .null,
+                "receives": .bool(self.options.receives), "records": .bool(self.options.records),
+                "secret": self.options.secret.map { .string($0) } ?? .null,
                 "seed": .string(String(self.options.seed)),
             ]),
         ])

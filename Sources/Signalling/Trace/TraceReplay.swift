@@ -150,6 +150,7 @@ public struct TraceReplay: Sendable {
             displayName: value["displayName"]?.string ?? "",
             sends: value["sends"]?.bool ?? false,
             receives: value["receives"]?.bool ?? true,
+            records: value["records"]?.bool ?? false,
             secret: value["secret"]?.string,
             seed: value["seed"]?.string.flatMap { UInt64($0) } ?? 0
         )

@@ -95,6 +95,8 @@ public struct SignallingOptions: Sendable, Hashable {
     public var sends: Bool
     /// Whether we take media.
     public var receives: Bool
+    /// Whether we are there to record: members learn it where the protocol has a place for it.
+    public var records: Bool
     /// The password, PIN or token of the room or account; nil without one.
     ///
     /// A secret.
@@ -108,6 +110,7 @@ public struct SignallingOptions: Sendable, Hashable {
         displayName: String = "tapedeck",
         sends: Bool = false,
         receives: Bool = true,
+        records: Bool = false,
         secret: String? = nil,
         seed: UInt64 = 0
     ) {
@@ -115,6 +118,7 @@ public struct SignallingOptions: Sendable, Hashable {
         self.displayName = displayName
         self.sends = sends
         self.receives = receives
+        self.records = records
         self.secret = secret
         self.seed = seed
     }

@@ -9,6 +9,8 @@ extension RoomURL {
         public static let protocolName = "whip"
         /// We publish.
         public static let flow = MediaFlow.toRoom
+        /// An endpoint is no person.
+        public static let hasChat = false
         /// The bearer token of one-shot commands.
         public static let secretVariable: String? = "TAPEDECK_WHIP_TOKEN"
 
@@ -52,6 +54,8 @@ extension RoomURL {
         public static let protocolName = "whep"
         /// We play.
         public static let flow = MediaFlow.fromRoom
+        /// An endpoint is no person.
+        public static let hasChat = false
         /// The bearer token of one-shot commands.
         public static let secretVariable: String? = "TAPEDECK_WHIP_TOKEN"
 

@@ -298,6 +298,8 @@ extension Certificate.Finding.Kind {
     public static let lesserLayer = Self(rawValue: "lesser-layer")
     /// Our answer refused what a participant would have sent.
     public static let notNegotiated = Self(rawValue: "not-negotiated")
+    /// A connection did not come about, or not soon after the one before: what a participant may have sent never came.
+    public static let notConnected = Self(rawValue: "not-connected")
     /// The account of a source's packets does not balance.
     public static let unbalanced = Self(rawValue: "unbalanced")
     /// Packets that never came.

@@ -85,7 +85,8 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
     }
 }
 
-/// Our answer refused audio or video that a participant would have sent: no packet of it comes.
+/// Audio or video that a participant would have sent, and of which no packet comes: our answer refused it, or the connection
+/// that should have carried it did not come about.
 public struct MediaRefused: Sendable, Hashable, Codable {
     /// The participant's id in the room; untrusted.
     public var participant: String
@@ -93,12 +94,20 @@ public struct MediaRefused: Sendable, Hashable, Codable {
     public var media: MediaKind
     /// Why, in a few words.
     public var reason: String
+    /// How long the connection was awaited, in nanoseconds; `nil` where our answer refused the media.
+    public var awaitedNanoseconds: Int64?
 
     /// A record with each part given.
-    public init(participant: String, media: MediaKind, reason: String) {
+    public init(participant: String, media: MediaKind, reason: String, awaitedNanoseconds: Int64? = nil) {
         self.participant = participant
         self.media = media
         self.reason = reason
+        self.awaitedNanoseconds = awaitedNanoseconds
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case participant, media, reason
+        case awaitedNanoseconds = "awaited_ns"
     }
 }
 

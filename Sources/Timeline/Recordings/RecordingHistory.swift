@@ -155,6 +155,33 @@ public struct RecordingHistory: Sendable {
         self.noteTime(of: entry)
     }
 
+    /// Whether nothing came of a track because nothing was to come, but for the wait for a keyframe.
+    ///
+    /// - Parameters:
+    ///   - start: when it began, on the clock of the records, in nanoseconds.
+    ///   - length: how long nothing came, in nanoseconds.
+    ///   - track: the track's number; `nil` for any.
+    public func isPause(
+        from start: Int64,
+        lasting length: Int64,
+        track: Int?,
+        of participant: String,
+        _ media: MediaKind
+    ) -> Bool {
+        let end = start &+ length
+        return self.pauses.contains { pause in
+            guard pause.concerns(track, of: participant, media) else { return false }
+            let overlap = min(end, pause.endNanoseconds).subtractingReportingOverflow(
+                max(start, pause.startNanoseconds)
+            )
+            return !overlap.overflow && overlap.partialValue > 0
+                && length - overlap.partialValue <= Self.longestWaitForKeyframe
+        }
+    }
+
+    /// Nothing can be decoded before the first keyframe after a pause.
+    private static let longestWaitForKeyframe: Int64 = 5_000_000_000
+
     /// Takes the time of a record, and nothing else of it.
     public mutating func noteTime(of entry: JournalEntry) {
         let now = entry.monotonicNanoseconds

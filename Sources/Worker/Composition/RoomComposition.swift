@@ -52,6 +52,7 @@ public enum RoomComposition {
         network: NetworkSpec,
         control: ControlThread,
         recorder: RecorderThread?,
+        announcement: Announcement? = nil,
         outputs: RTPOutputs? = nil,
         camera: CameraSource?,
         preferred: PreferredCodec,
@@ -74,6 +75,7 @@ public enum RoomComposition {
             servers: ICEServerBook(try network.webRTCServers(), rules: network, logger: logger),
             baseTimeNanoseconds: UInt64(clamping: Runtime.monotonicNanoseconds),
             recorder: recorder,
+            announcement: announcement,
             outputs: outputs,
             camera: camera
         )

@@ -210,7 +210,7 @@ public final class WorkerProcess: Sendable {
         }
         var logger = self.logger.forSession()
         logger[key: .roomName] = "\(order.name)"
-        if order.displayName != RoomSpec.usualName { logger[key: .recorderName] = "\(order.displayName)" }
+        if let name = order.displayName { logger[key: .recorderName] = "\(name)" }
         let plan: RoomPlan
         do {
             plan = try RoomPlan(order)

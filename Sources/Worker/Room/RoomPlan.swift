@@ -38,15 +38,20 @@ struct RoomPlan: Sendable {
     }
 
     /// How the room is joined, and again.
-    func request(sends: Bool) -> JoinRequest {
+    ///
+    /// - Parameters:
+    ///   - sends: whether there is a camera.
+    ///   - records: whether we are there to record.
+    func request(sends: Bool, records: Bool) -> JoinRequest {
         var policy = JoinPolicy.persistent
         if let seconds = self.spec.whenFullSeconds { policy.fullWait = .seconds(seconds) }
         return JoinRequest(
             self.url,
             SignallingOptions(
                 policy: policy,
-                displayName: self.spec.displayName,
+                displayName: self.spec.shownName(records: records),
                 sends: sends,
+                records: records,
                 secret: self.spec.secret?.value,
                 seed: .random(in: 0...UInt64.max)
             )
@@ -59,7 +64,7 @@ struct RoomPlan: Sendable {
     func recorder(host: String) -> RecorderSettings {
         let record = self.spec.record ?? RecordSpec()
         var settings = RecorderSettings(storage: self.spec.storage, room: self.spec.name, host: host)
-        settings.displayName = self.spec.displayName
+        settings.displayName = self.spec.shownName(records: true)
         settings.continues = self.spec.continues
         settings.take(record)
         switch self.spec.ordered {

@@ -29,6 +29,8 @@ final class WorkerRoom: Sendable {
     private let recorderSettings: RecorderSettings
     let recorder: RecorderThread
     let outputs: RTPOutputs
+    /// What is posted into the chat.
+    private let announcement: Announcement
     let control: ControlThread
     /// Waits for what the recorder answers, which may wait for its disk: nothing of GStreamer waits for it.
     let orders: ControlThread
@@ -64,6 +66,8 @@ final class WorkerRoom: Sendable {
         var preferred: PreferredCodec?
         /// Whether data channels are taken.
         var recordsChat: Bool
+        /// Whether we are there to record, as others learn.
+        var records: Bool
         /// Somebody ordered that nothing is recorded; other settings do not change that.
         var isStopped: Bool
         /// What the next session sends is not what this one does.
@@ -119,7 +123,10 @@ final class WorkerRoom: Sendable {
         self.filesLimit = filesLimit
         let (spec, name) = (plan.spec, plan.spec.name)
         self.recorderSettings = plan.recorder(host: host)
+        let announcement = Announcement(spec.record?.announcement)
+        self.announcement = announcement
         self.recorder = RecorderThread(settings: self.recorderSettings, logger: logger) { event in
+            announcement.note(event)
             send(WorkerEvent(event, room: name))
         }
         self.outputs = RTPOutputs(plan.outputs, room: name, logger: logger) { event in
@@ -133,6 +140,7 @@ final class WorkerRoom: Sendable {
                 sends: spec.send,
                 preferred: spec.record?.preferredCodec,
                 recordsChat: self.recorderSettings.recordsChat,
+                records: spec.record != nil,
                 isStopped: spec.ordered == .stop || spec.ordered == .hold
             )
         )
@@ -236,15 +244,15 @@ final class WorkerRoom: Sendable {
 
     /// The next session; nil if the room is to be left.
     private func makeSession() async throws -> RoomSession? {
-        let (sends, preferred, recordsChat) = self.state.withLock { state in
+        let (sends, preferred, recordsChat, records) = self.state.withLock { state in
             // What changed until now is in this session already.
             state.isRejoining = false
-            return (state.sends, state.preferred, state.recordsChat)
+            return (state.sends, state.preferred, state.recordsChat, state.records)
         }
         var camera: CameraSource?
         if let sends {
             let logger = self.logger
-            let name = self.plan.spec.displayName
+            let name = self.plan.spec.shownName(records: false)
             do {
                 // Nobody else has it yet.
                 camera = try await self.looking(for: self.trialLimit) {
@@ -262,7 +270,7 @@ final class WorkerRoom: Sendable {
         }
         let session = RoomSession(
             signaller: self.makeSignaller(
-                self.plan.request(sends: camera != nil),
+                self.plan.request(sends: camera != nil, records: records),
                 self.environment,
                 self.logger
             ),
@@ -271,6 +279,7 @@ final class WorkerRoom: Sendable {
                 network: self.plan.spec.ice,
                 control: self.control,
                 recorder: self.recorder,
+                announcement: self.announcement,
                 outputs: self.outputs,
                 camera: camera,
                 preferred: preferred ?? sends?.preferredCodec ?? .vp8,
@@ -469,10 +478,12 @@ final class WorkerRoom: Sendable {
         var settings = self.recorderSettings
         if let problem = order.problems.first { return problem.description }
         settings.take(order)
+        self.announcement.take(order.announcement)
         self.rejoin { state in
-            // Channels that are there may stay: what comes is not recorded.
-            let isNew = state.preferred != order.preferredCodec || order.chat && !state.recordsChat
-            (state.preferred, state.recordsChat) = (order.preferredCodec, order.chat)
+            // Channels that are there may stay: what comes is not recorded. Others must know that we record now.
+            let isNew =
+                state.preferred != order.preferredCodec || order.chat && !state.recordsChat || !state.records
+            (state.preferred, state.recordsChat, state.records) = (order.preferredCodec, order.chat, true)
             return isNew
         }
         let startsByItself = order.isAutomatic && !self.state.withLock { $0.isStopped }
@@ -586,6 +597,7 @@ final class WorkerRoom: Sendable {
 
     /// Once a second: whether anybody is there, and a status if something changed or 5 s have passed.
     private func watch() async {
+        var announced: UInt64 = 0
         while (try? await Task.sleep(for: .seconds(1))) != nil {
             let isOutputChanged = self.outputs.takeChange()
             let (session, camera, isDue) = self.state.withLock { state in
@@ -593,6 +605,10 @@ final class WorkerRoom: Sendable {
                 let isDue = state.isChanged || isOutputChanged || isOld
                 if isDue { (state.isChanged, state.lastStatus) = (false, .now) }
                 return (state.session, state.camera, isDue)
+            }
+            if let number = self.announcement.current?.number, number != announced {
+                announced = number
+                session?.announce()
             }
             let status = session?.status ?? RoomSessionStatus()
             self.control.enqueue { [weak self] in

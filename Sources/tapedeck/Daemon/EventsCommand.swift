@@ -4,6 +4,7 @@ import ArgumentParser
 import Foundation
 import HTTPRequests
 import Synchronization
+import Terminal
 
 /// `tapedeck events`.
 struct EventsCommand: AsyncParsableCommand {

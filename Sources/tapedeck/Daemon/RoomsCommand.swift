@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Model
+import Terminal
 
 /// `tapedeck rooms`.
 struct RoomsCommand: AsyncParsableCommand {
@@ -33,9 +34,16 @@ enum RoomTable {
                 room.name, room.phase.rawValue, room.status.recordingState.rawValue,
                 "\(room.status.participants.count)", "\(room.status.tracks.filter(\.isOpen).count)",
                 room.worker.map { "\(Int($0.cpuPercent.rounded())) %" } ?? "-",
-                room.worker.map { "\($0.residentBytes / 1_000_000) MB" } ?? "-", room.reason ?? "",
+                room.worker.map { ReadableText.bytes($0.residentBytes) } ?? "-", self.why(room),
             ]
         }
         return rows.isEmpty ? ["no rooms"] : TextTable.lines([header] + rows)
+    }
+
+    /// The reason, and for an idle room when it is joined next.
+    private static func why(_ room: RoomResource) -> String {
+        let start = room.phase == .idle ? room.next : nil
+        let next = start.map { "next at \($0.prefix(16).replacing("T", with: " ")) UTC" }
+        return [room.reason, next].compactMap { $0 }.joined(separator: "; ")
     }
 }

@@ -4,6 +4,7 @@ import ArgumentParser
 import Basics
 import ConfigurationFile
 import Daemon
+import Delivery
 import Export
 import Foundation
 import GStreamer
@@ -33,8 +34,8 @@ struct RunCommand: AsyncParsableCommand {
 
     @Flag(
         help: """
-            Read the configuration and the pipeline files, look at the storage directory, print every problem, and end: 0 if \
-            there is none, else 2.
+            Read the configuration and the pipeline files, look at the storage directory, try the remote of storage.upload, \
+            print every problem, and end: 0 if there is none, else 2.
             """
     )
     var check = false
@@ -52,7 +53,7 @@ struct RunCommand: AsyncParsableCommand {
                 "there is no configuration file \(usual) that can be read; --config names another"
             )
         }
-        if self.check { return try self.checkAll(path) }
+        if self.check { return try await self.checkAll(path) }
         let values = NotedValueSource()
         let configuration: DaemonConfiguration
         let pipelines: PipelineCatalogue
@@ -107,7 +108,7 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     /// Prints every problem that the configuration has on this host, or that there is none.
-    private func checkAll(_ path: String) throws {
+    private func checkAll(_ path: String) async throws {
         do throws(GStreamerError) {
             try Runtime.initialise()
         } catch {
@@ -123,7 +124,8 @@ struct RunCommand: AsyncParsableCommand {
         } catch {
             problems += error.problems
         }
-        problems += Self.storageProblems(path)
+        problems = DaemonConfiguration.located(problems + Self.storageProblems(path), in: path)
+        problems += await Self.uploadProblems(path)
         guard problems.isEmpty else {
             guard self.common.json else { throw Self.refusal(problems) }
             for problem in problems { try Output.json(problem) }
@@ -153,6 +155,14 @@ struct RunCommand: AsyncParsableCommand {
         } catch {
             return [ConfigurationProblem(file: path, key: "storage.directory", message: error.message)]
         }
+    }
+
+    /// Why recordings could not be uploaded.
+    private static func uploadProblems(_ path: String) async -> [ConfigurationProblem] {
+        guard let upload = try? DaemonConfiguration.loadPlaces(path: path).storage.upload,
+            let failure = await RemoteTrial.failure(of: upload, within: .seconds(30))
+        else { return [] }
+        return [ConfigurationProblem(file: path, key: "storage.upload", message: failure.description)]
     }
 
     /// The rooms that order files which this host has no program for.

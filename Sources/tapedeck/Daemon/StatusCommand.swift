@@ -2,12 +2,13 @@
 
 import ArgumentParser
 import Model
+import Terminal
 
 /// `tapedeck status`.
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show what the running daemon does; on a terminal, until Ctrl-C.",
+        abstract: "Show what the running daemon does; on a terminal, refresh until Ctrl-C.",
         discussion: "Example: tapedeck status --once"
     )
 
@@ -24,8 +25,11 @@ struct StatusCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let client = try self.daemon.client()
-        let isLive = !self.once && !self.common.json && Output.resultsGoToTerminal && Output.errorsGoToTerminal
-        var lines = LiveLines()
+        let lines = LiveLines(
+            self.common.logOutput(),
+            isWanted: !self.once && !self.common.json && Output.resultsGoToTerminal
+        )
+        let isLive = lines.isShown
         repeat {
             let answer = Answer(
                 overview: try await client.get("/v1/overview"),
@@ -34,7 +38,7 @@ struct StatusCommand: AsyncParsableCommand {
             if self.common.json {
                 try Output.json(answer)
             } else if isLive {
-                lines.draw(Self.lines(answer))
+                lines.draw { TerminalLine.fitting(Self.lines(answer), columns: $0, rows: $1) }
             } else {
                 for line in Self.lines(answer) { Output.result(line) }
             }
@@ -45,20 +49,12 @@ struct StatusCommand: AsyncParsableCommand {
     private static func lines(_ answer: Answer) -> [String] {
         let overview = answer.overview
         var figures =
-            "tapedeck \(overview.version), up \(Self.span(overview.uptimeSeconds)), "
+            "tapedeck \(overview.version), up \(ReadableText.span(overview.uptimeSeconds)), "
             + "\(overview.activeRecordings) recording, \(overview.pendingExports) exports waiting, "
-            + "\(overview.freeBytes / 1_000_000_000) GB free"
-        if let seconds = overview.secondsUntilFull, seconds < 7 * 86400 { figures += ", full in \(Self.span(seconds))" }
-        return [figures, ""] + RoomTable.lines(answer.rooms)
-    }
-
-    private static func span(_ seconds: Double) -> String {
-        let whole = Int(min(max(seconds, 0), 1e12))
-        return switch whole {
-        case ..<120: "\(whole) s"
-        case ..<7200: "\(whole / 60) min"
-        case ..<172_800: "\(whole / 3600) h"
-        default: "\(whole / 86400) days"
+            + "\(ReadableText.bytes(overview.freeBytes)) free"
+        if let seconds = overview.secondsUntilFull, seconds < 7 * 86400 {
+            figures += ", full in \(ReadableText.span(seconds))"
         }
+        return [figures, ""] + RoomTable.lines(answer.rooms)
     }
 }

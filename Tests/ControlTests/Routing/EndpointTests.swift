@@ -14,7 +14,10 @@ import Testing
     @Test(arguments: [
         ("/v1/rooms", 200), ("/v1/rooms/standup", 200), ("/v1/rooms/nobody", 404), ("/v1/recordings", 200),
         ("/v1/recordings/r1", 200), ("/v1/recordings/r2", 404), ("/v1/recordings/r1/exports", 200),
-        ("/v1/recordings/r2/exports", 404), ("/v1/recordings/r1/exports/e1", 405),
+        ("/v1/recordings/r2/exports", 404), ("/v1/recordings/r1/timeline", 200),
+        ("/v1/recordings/r2/timeline", 404), ("/v1/recordings/r1/thumbnail.jpg", 200),
+        ("/v1/recordings/r2/thumbnail.jpg", 404), ("/v1/recordings/r2/archive.tar", 404),
+        ("/v1/recordings/r1/exports/e1", 405),
         ("/v1/recordings/r1/exports/", 404), ("/v1/recordings/r1/exports/e1/x", 404), ("/v1/overview", 200),
         ("/healthz", 200), ("/readyz", 200), ("/metrics", 200), ("/", 200), ("/v1/openapi.yaml", 200),
         ("/v1/session", 200),
@@ -269,7 +272,7 @@ import Testing
     }
 
     @Test func everyOperationThatIsDescribedExists() throws {
-        #expect(Self.operations.count == 34)
+        #expect(Self.operations.count == 37)
         for (path, method) in Self.operations {
             let route = try #require(try Self.route(path), "\(path)")
             let name = try #require(HTTPRequest.Method(rawValue: method))

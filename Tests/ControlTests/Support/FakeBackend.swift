@@ -127,6 +127,16 @@ final class FakeBackend: ControlBackend {
         return found
     }
 
+    func timeline(recording id: String) async throws(ControlError) -> RecordingTimeline {
+        _ = try await self.recording(id)
+        return RecordingTimeline(durationSeconds: 60, participants: [], events: [])
+    }
+
+    func thumbnail(recording id: String) async throws(ControlError) -> [UInt8] {
+        _ = try await self.recording(id)
+        return [0xff, 0xd8, 0xff, 0xd9]
+    }
+
     func deleteRecording(_ id: String) async throws(ControlError) {
         _ = try await self.recording(id)
         self.state.withLock { $0.recordings.removeAll { $0.id == id } }

@@ -58,7 +58,7 @@ import Testing
     func namesTheWrongPart(text: String, part: String) {
         let error = #expect(throws: SignallingError.self) { try RoomURL(parsing: text) }
         #expect(error?.code == .invalidURL && error?.message.contains(part) == true, "\(error?.message ?? "")")
-        #expect(error?.message.contains("A right one: ") == true)
+        #expect(error?.message.contains("Example: ") == true)
     }
 
     @Test func collidersWithAPathAreReached() {

@@ -43,8 +43,9 @@ import Testing
     }
 
     @Test func sendsNothingIfTheOfferHadThemAll() throws {
-        let bench = try Self.joined()
+        var bench = try Self.joined()
         #expect(bench.open.isEmpty)
+        #expect(bench.feed(.timerFired(WHIPRoomStateMachine.trickleTimer)).requests.isEmpty)
     }
 
     @Test func collectsLaterOnesForAMoment() throws {

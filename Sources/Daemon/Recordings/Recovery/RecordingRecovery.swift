@@ -185,7 +185,7 @@ actor RecordingRecovery {
     }
 
     private func repair(_ selection: [String]) async -> Bool {
-        let arguments = ["repair", self.context.catalogue.storage, "--no-export", "--json", "--pulse"]
+        let arguments = ["repair", "--directory", self.context.catalogue.storage, "--no-export", "--json", "--pulse"]
         let failure = await self.context.jobs.run(arguments + selection) { line in
             await self.noteRepaired(line)
         }

@@ -12,25 +12,38 @@ import Storage
 actor Retention {
     private let context: StoreContext
     private let exports: ExportService
+    private let uploads: UploadService
     /// Recordings that were left to a person the last time, and were logged.
     private var heldBack: Set<RetentionPolicy.HeldBack> = []
+    /// Whether the remote did not say what it has, in the present round.
+    private var isRemoteSilent = false
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { self.context.thread.asUnownedSerialExecutor() }
 
-    init(_ context: StoreContext, exports: ExportService) {
+    init(_ context: StoreContext, exports: ExportService, uploads: UploadService) {
         self.context = context
         self.exports = exports
+        self.uploads = uploads
     }
 
     /// Deletes what a policy does not keep, and says once what it cannot delete.
-    func apply(_ policy: RetentionPolicy) async {
+    ///
+    /// - Parameter uploads: where recordings are uploaded to: only what is seen there is deleted; `nil` if they are not: then
+    ///   those whose upload has begun and is not finished are kept.
+    func apply(_ policy: RetentionPolicy, uploads: UploadSpec? = nil) async {
+        self.isRemoteSilent = false
         await self.context.attempt("retention") {
             var round = RetentionRound(policy)
             while !round.isSettled {
                 let now = UTCTime.now()
-                let facts = try await self.facts { round.mayBeTooOld($0, at: now) }
+                var facts = try await self.facts { round.mayBeTooOld($0, at: now) }
+                let catalogue = self.context.catalogue
+                facts.notUploaded =
+                    uploads == nil
+                    ? Set(try await catalogue.unfinishedUploads()) : try await catalogue.unuploadedRecordings()
                 for (entry, reason) in round.decide(facts, at: now) {
-                    guard round.found(self.look(entry), of: entry.id) else { continue }
+                    let folder = try await self.look(entry, uploads)
+                    guard round.found(folder, of: entry.id) else { continue }
                     await self.context.attempt("delete by retention") {
                         try await self.delete(entry, because: reason.rawValue)
                     }
@@ -130,15 +143,25 @@ actor Retention {
         }
     }
 
-    private func look(_ entry: RecordingEntry) -> RetentionRound.Folder {
+    private func look(_ entry: RecordingEntry, _ uploads: UploadSpec?) async throws -> RetentionRound.Folder {
+        let upload = uploads == nil ? nil : try await self.context.catalogue.upload(of: entry.id)
         do throws(StorageError) {
             guard let folder = try self.folder(of: entry) else { return .free }
             if folder.isHeld { return .held }
             try folder.requireReadable()
-            return .free
+            guard let uploads else { return .free }
+            guard try folder.isUploaded(upload, for: uploads) else {
+                await self.uploads.look(at: entry.id)
+                return .notUploaded
+            }
         } catch {
             return error.code == .notFound ? .free : .unreadable
         }
+        guard let uploads, let upload, !self.isRemoteSilent else { return .notUploaded }
+        // It may be long ago that it was verified.
+        let isThere = try await self.uploads.isThere(upload, uploads)
+        self.isRemoteSilent = isThere == nil
+        return isThere == true ? .free : .notUploaded
     }
 
     private func tell(_ heldBack: [RetentionPolicy.HeldBack]) {
@@ -146,6 +169,7 @@ actor Retention {
             let reason =
                 switch kept.obstacle {
                 case .unexported: "an export of it failed or was not ordered"
+                case .notUploaded: "the remote was not seen to have it as it is here"
                 case .unreadable: "its folder cannot be read"
                 }
             self.context.logger.warning(

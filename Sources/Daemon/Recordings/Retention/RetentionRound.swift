@@ -26,6 +26,8 @@ struct RetentionRound: Sendable, Hashable {
         var exported: Set<RecordingID> = []
         /// Recordings of which an export that was wanted was not made.
         var unexported: Set<RecordingID> = []
+        /// Recordings that are to be uploaded, and are not as far as is known.
+        var notUploaded: Set<RecordingID> = []
         /// When the journals of recordings that `mayBeTooOld` were last written, as far as is known.
         var lastWrites: [RecordingID: UTCTime] = [:]
     }
@@ -36,6 +38,8 @@ struct RetentionRound: Sendable, Hashable {
         case free
         /// A process holds its journal: it is in use, whatever the catalogue says.
         case held
+        /// It has a file that is not uploaded.
+        case notUploaded
         /// It cannot be read.
         case unreadable
     }
@@ -43,6 +47,7 @@ struct RetentionRound: Sendable, Hashable {
     private let policy: RetentionPolicy
     private var held: Set<RecordingID> = []
     private var unreadable: Set<RecordingID> = []
+    private var notUploaded: Set<RecordingID> = []
     /// Whether nothing is left to decide.
     private(set) var isSettled: Bool
     /// What was left to a person at the last decision, oldest first.
@@ -71,6 +76,7 @@ struct RetentionRound: Sendable, Hashable {
                 isFinished: !facts.active.contains(entry.id) && !self.held.contains(entry.id),
                 isBeingExported: facts.exported.contains(entry.id),
                 isUnexported: facts.unexported.contains(entry.id),
+                isNotUploaded: facts.notUploaded.contains(entry.id) || self.notUploaded.contains(entry.id),
                 isReadable: !self.unreadable.contains(entry.id)
             )
         }
@@ -86,6 +92,7 @@ struct RetentionRound: Sendable, Hashable {
         switch folder {
         case .free: return true
         case .held: self.held.insert(id)
+        case .notUploaded: self.notUploaded.insert(id)
         case .unreadable: self.unreadable.insert(id)
         }
         self.isSettled = false

@@ -18,6 +18,7 @@ import Testing
         var active: Set<Int> = []
         var exported: Set<Int> = []
         var unexported: Set<Int> = []
+        var notUploaded: Set<Int> = []
         var folders: [Int: RetentionRound.Folder] = [:]
         /// Written an hour after they ended.
         var written: Set<Int> = []
@@ -38,6 +39,10 @@ import Testing
         Row("a process holds one") { ($0.folders, $0.deleted) = ([0: .held], [1, 2]) },
         Row("one cannot be read") {
             ($0.folders, $0.deleted, $0.heldBack) = ([1: .unreadable], [0, 2], [1: .unreadable])
+        },
+        Row("one is not uploaded") { ($0.notUploaded, $0.deleted, $0.heldBack) = ([1], [0, 2], [1: .notUploaded]) },
+        Row("one has a file that is not uploaded") {
+            ($0.folders, $0.deleted, $0.heldBack) = ([1: .notUploaded], [0, 2], [1: .notUploaded])
         },
         Row("none can be deleted") {
             $0.folders = [0: .held, 1: .unreadable]
@@ -85,6 +90,7 @@ import Testing
             facts.finished = entries.filter { !deleted.contains($0.id) }
             facts.totalBytes = facts.finished.reduce(0) { $0 + $1.bytes }
             (facts.active, facts.exported, facts.unexported) = (ids(row.active), ids(row.exported), ids(row.unexported))
+            facts.notUploaded = ids(row.notUploaded)
             for entry in facts.finished where round.mayBeTooOld(entry, at: now) {
                 facts.lastWrites[entry.id] = ids(row.written).contains(entry.id) ? now : nil
             }

@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Timeline
-
 /// What a journal tells of a call itself: who came and went, what was marked and written.
-struct Happenings {
+public struct Happenings: Sendable {
     /// One of them, on the session clock.
-    struct Moment {
-        var nanoseconds: Int64
+    public struct Moment: Sendable, Hashable {
+        /// When.
+        public var nanoseconds: Int64
         /// For how long it had been so by then.
-        var durationNanoseconds: Int64?
-        var kind: CallEvent.Kind
-        var participant: String?
-        var track: Int?
-        var text: String?
+        public var durationNanoseconds: Int64?
+        /// What it is.
+        public var kind: CallEvent.Kind
+        /// Whom it concerns: the participant's id.
+        public var participant: String?
+        /// The number of the track that it concerns.
+        public var track: Int?
+        /// A mark's text, or the number of the part or segment.
+        public var text: String?
     }
 
     /// Something that a participant wrote.
-    struct Message {
-        var nanoseconds: Int64
-        var participant: String
-        var text: String
+    public struct Message: Sendable, Hashable {
+        /// When.
+        public var nanoseconds: Int64
+        /// The id of the participant who wrote it.
+        public var participant: String
+        /// The text, as it came.
+        public var text: String
     }
 
-    private(set) var moments: [Moment] = []
-    private(set) var messages: [Message] = []
+    /// What happened, in order of the journal; at most 10,000.
+    public private(set) var moments: [Moment] = []
+    /// What was written, in order of the journal; at most 10,000.
+    public private(set) var messages: [Message] = []
     /// What did not fit.
-    private(set) var leftOutCount = 0
+    public private(set) var leftOutCount = 0
     private var present: Set<String> = []
     /// The number of the segment at hand; `nil` before the first.
     private var segment: Int?
@@ -33,8 +41,11 @@ struct Happenings {
     private static let maximumMoments = 10_000
     private static let maximumMessages = 10_000
 
+    /// Nothing of a journal yet.
+    public init() {}
+
     /// Takes the next entry of the journal.
-    mutating func note(_ entry: JournalEntry) {
+    public mutating func note(_ entry: JournalEntry) {
         let at = entry.monotonicNanoseconds
         switch entry.record {
         case .participantJoined(let record):

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The course of a recording: a lane for each participant, a lane of marks, and a list of everything that happened.
+
+import { h, name, s, setAttribute } from "./dom.js";
+import { duration } from "./format.js";
+
+const WIDTH = 1000;
+const HEIGHT = 10;
+const STEP_SECONDS = 5;
+const PAGE_SECONDS = 60;
+const MOST_MOMENTS = 500;
+const NEAR = 0.01;
+
+const SENTENCES = {
+  joined: (event) => `${event.name} joined`,
+  left: (event) => `${event.name} left`,
+  muted: (event) => `${event.name} muted`,
+  unmuted: (event) => `${event.name} unmuted`,
+  "camera-off": (event) => `${event.name}: camera off`,
+  "camera-on": (event) => `${event.name}: camera on`,
+  paused: () => "Recording paused",
+  resumed: () => "Recording resumed",
+  stalled: () => "The recorder stood still",
+  part: (event) => `Recording restarted (part ${event.text})`,
+  mark: (event) => (event.text ? `Mark: ${event.text}` : "Mark"),
+  gap: (event) => `Nothing of ${event.name} for ${event.text}`,
+};
+
+/** The link to a second of a recording. */
+export const momentLink = (id, seconds) => `#recordings/${encodeURIComponent(id)}/t=${Math.floor(seconds)}`;
+
+export class Timeline {
+  /** `seek(seconds)` is called when the visitor chooses a place; null where nothing can be played. */
+  constructor(id, seek) {
+    this.id = id;
+    this.seek = seek;
+    this.duration = 0;
+    this.position = 0;
+    this.lanes = h("div", { class: "lanes" });
+    this.head = h("div", { class: "playhead" });
+    this.slider = h("div", { class: "scrub", role: "slider", tabindex: 0, "aria-label": "Position", "aria-valuemin": 0,
+      hidden: !seek, onclick: (event) => this.#choose(this.#at(event)),
+      onpointermove: (event) => this.#hint(this.#at(event)), onkeydown: (event) => this.#key(event) }, this.head);
+    this.legend = h("p", { class: "legend muted small-print" });
+    this.moments = h("ol", { class: "moments" });
+    this.element = h("section", { class: "timeline", "aria-label": "Timeline", hidden: true },
+      h("div", { class: "lanes-frame" }, this.lanes, this.slider), this.legend, this.moments);
+  }
+
+  /** Shows a timeline of the daemon; null hides everything. */
+  update(timeline) {
+    this.element.hidden = !timeline || !(timeline.durationSeconds > 0);
+    if (this.element.hidden) return;
+    this.duration = timeline.durationSeconds;
+    const gaps = timeline.participants.flatMap((person) => person.gaps.map((gap) => ({
+      at: gap.from, kind: "gap", name: person.name, text: `${(gap.to - gap.from).toFixed(1)} s` })));
+    this.events = [...timeline.events, ...gaps].filter((event) => Object.hasOwn(SENTENCES, event.kind)).sort((one, other) => one.at - other.at);
+    const marks = this.events.filter((event) => event.kind === "mark");
+    this.lanes.replaceChildren(
+      ...timeline.participants.map((person) => this.#lane(name(person.name),
+        [["present", person.present], ["speaks", person.speaks ?? []], ["gap", person.gaps]])),
+      ...(marks.length ? [this.#lane("Marks", [["mark", marks.map(({ at }) => ({ from: at, to: at }))]])] : []));
+    const hasSpeakers = timeline.participants.some((person) => person.speaks);
+    this.legend.replaceChildren(...[["present", "present"], hasSpeakers ? ["speaks", "speaks"] : null,
+      gaps.length ? ["gap", "nothing came"] : null].filter(Boolean).map(([kind, text]) =>
+      h("span", {}, s("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, s("rect", { class: kind, width: 10, height: 10 })), text)));
+    const left = this.events.length - MOST_MOMENTS;
+    this.moments.replaceChildren(...this.events.slice(0, MOST_MOMENTS).map((event) => h("li", { class: event.kind },
+      this.seek ? h("a", { href: momentLink(this.id, event.at) }, duration(event.at)) : h("span", {}, duration(event.at)),
+      h("bdi", {}, SENTENCES[event.kind](event)))),
+    ...(left > 0 ? [h("li", { class: "muted" }, `and ${left} more`)] : []));
+    this.show(this.position);
+  }
+
+  /** Moves the playhead. */
+  show(seconds) {
+    this.position = Math.min(Math.max(seconds, 0), this.duration);
+    this.head.style.left = `${this.duration ? 100 * this.position / this.duration : 0}%`;
+    setAttribute(this.slider, "aria-valuemax", Math.floor(this.duration));
+    setAttribute(this.slider, "aria-valuenow", Math.floor(this.position));
+    setAttribute(this.slider, "aria-valuetext", `${duration(this.position)} of ${duration(this.duration)}`);
+  }
+
+  #lane(label, layers) {
+    const place = (seconds) => WIDTH * Math.min(Math.max(seconds / this.duration, 0), 1);
+    const paths = layers.filter(([, spans]) => spans.length).map(([kind, spans]) => s("path", { class: kind,
+      d: spans.map(({ from, to }) => {
+        // A span that is shorter than a pixel can be seen, too.
+        const start = Math.min(place(from), WIDTH - 2);
+        return `M${start.toFixed(1)} 0H${Math.max(place(to), start + 2).toFixed(1)}V${HEIGHT}H${start.toFixed(1)}Z`;
+      }).join("") }));
+    return h("div", { class: "lane" }, h("span", { class: "who" }, label),
+      s("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" }, paths));
+  }
+
+  #at(event) {
+    const box = this.slider.getBoundingClientRect();
+    return this.duration * Math.min(Math.max((event.clientX - box.left) / box.width, 0), 1);
+  }
+
+  #choose(seconds) {
+    this.show(seconds);
+    this.seek(this.position);
+  }
+
+  /** The time below the pointer, and the mark that is nearest to it. */
+  #hint(seconds) {
+    const near = this.events.filter((event) => event.kind === "mark" && Math.abs(event.at - seconds) < NEAR * this.duration);
+    setAttribute(this.slider, "title", [duration(seconds), ...near.map((event) => SENTENCES.mark(event))].join(" · "));
+  }
+
+  #key(event) {
+    const steps = { ArrowLeft: -STEP_SECONDS, ArrowDown: -STEP_SECONDS, ArrowRight: STEP_SECONDS, ArrowUp: STEP_SECONDS,
+      PageDown: -PAGE_SECONDS, PageUp: PAGE_SECONDS, Home: -Infinity, End: Infinity };
+    if (!(event.key in steps) || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.#choose(this.position + steps[event.key]);
+  }
+}

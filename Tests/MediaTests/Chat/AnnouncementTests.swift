@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Basics
+import Foundation
+import Storage
+import Testing
+
+@testable import Media
+
+@Suite struct AnnouncementTests {
+    private static func started(_ announcement: Announcement, _ folder: RecordingFolder) {
+        announcement.note(.started(folder, part: 1))
+    }
+
+    private static func finished(_ announcement: Announcement, _ folder: RecordingFolder) {
+        announcement.note(.finished(folder, part: 1, reason: "stopped"))
+    }
+
+    private static func withFolder(_ body: (RecordingFolder) -> Void) throws {
+        let storage = NSTemporaryDirectory() + "announcement-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: storage) }
+        body(try RecordingFolder.create(storage: storage, room: "r", start: .now()))
+    }
+
+    @Test func isThereWhileARecordingIsMadeAndOnceForASeries() throws {
+        try Self.withFolder { folder in
+            let announcement = Announcement("recorded")
+            #expect(announcement.current?.number == nil)
+            Self.started(announcement, folder)
+            #expect(announcement.current?.number == 1 && announcement.current?.text == "recorded")
+            // The next segment begins before the last one is closed.
+            Self.started(announcement, folder)
+            Self.finished(announcement, folder)
+            #expect(announcement.current?.number == 1)
+            Self.finished(announcement, folder)
+            #expect(announcement.current?.number == nil)
+            announcement.take("another")
+            Self.started(announcement, folder)
+            #expect(announcement.current?.number == 2 && announcement.current?.text == "another")
+        }
+    }
+
+    @Test func withoutATextThereIsNone() throws {
+        try Self.withFolder { folder in
+            let announcement = Announcement(nil)
+            Self.started(announcement, folder)
+            #expect(announcement.current?.number == nil)
+        }
+    }
+}
