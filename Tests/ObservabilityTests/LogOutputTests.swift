@@ -90,7 +90,8 @@ private final class CapturedOutput {
             var waiting = pollfd(fd: terminal, events: Int16(POLLIN), revents: 0)
             try #require(poll(&waiting, 1, 60_000) == 1)
             var bytes = [UInt8](repeating: 0, count: 4096)
-            text += bytes.prefix(max(0, read(terminal, &bytes, bytes.count)))
+            let count = read(terminal, &bytes, bytes.count)
+            text += bytes.prefix(max(0, count))
         }
         #expect(String(decoding: text, as: UTF8.self) == wanted)
     }
