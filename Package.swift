@@ -113,7 +113,7 @@ let package = Package(
         // Files
         .target(name: "Storage", dependencies: ["Basics", "Matroska", "Platform", "Timeline"]),
         .target(name: "Recording", dependencies: ["Basics", "Matroska", "Storage", "Timeline"]),
-        .target(name: "Export", dependencies: ["Basics", "Matroska", "Model", "Storage", "Timeline"]),
+        .target(name: "Export", dependencies: ["Basics", "Matroska", "Model", "Platform", "Storage", "Timeline"]),
         .target(name: "Catalogue", dependencies: ["Basics", "Model", "Storage", "Timeline", grdb]),
 
         // Media: the only importers of C that handle media
@@ -197,9 +197,9 @@ let package = Package(
             name: "tapedeck",
             dependencies: [
                 "Basics", "Catalogue", "ConfigurationFile", "Daemon", "Delivery", "Diagnosis", "Export", "GStreamer",
-                "HTTPRequests", "Matroska", "Media", "Model", "Observability", "PipelineCatalogue", "Recording",
-                "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients", "Storage",
-                "Terminal", "Timeline", "Worker", logging, systemPackage,
+                "HTTPRequests", "Matroska", "Media", "Model", "Observability", "PipelineCatalogue", "Platform",
+                "Recording", "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients",
+                "Storage", "Terminal", "Timeline", "Worker", logging, systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ]
         ),
@@ -229,7 +229,7 @@ let package = Package(
             ],
             resources: [.copy("Fixtures")]
         ),
-        .testTarget(name: "StorageTests", dependencies: ["Basics", "Storage", "Timeline"]),
+        .testTarget(name: "StorageTests", dependencies: ["Basics", "Platform", "Storage", "Timeline"]),
         .testTarget(name: "RecordingTests", dependencies: ["Basics", "Matroska", "Recording", "Storage", "Timeline"]),
         .testTarget(
             name: "ExportTests",
@@ -271,8 +271,8 @@ let package = Package(
         .testTarget(
             name: "WorkerTests",
             dependencies: [
-                "Basics", "GStreamer", "Media", "Model", "PipelineCatalogue", "Recording", "Signalling", "Worker",
-                inMemoryLogging, logging,
+                "Basics", "Fleet", "GStreamer", "Media", "Model", "PipelineCatalogue", "Recording", "Signalling",
+                "Worker", inMemoryLogging, logging,
             ]
         ),
         .testTarget(

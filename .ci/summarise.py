@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sums the results of the test runners.
 
-Reads every JUnit file in a folder, `reruns.jsonl` beside them, and the exit code and seconds of each step. Prints how
+Reads every JUnit file in a folder, `reruns.jsonl` next to them, and the exit code and seconds of each step. Prints how
 long each step took, what was skipped, what passed at a later try only (flaky), and each failed test with its seconds
-and its reason; then the names of the failed tests once more, and `N passed, N failed` as the last line, with
-`, N flaky` if there are any. A step that failed without naming a failed test counts as one failed test itself: a build
-that broke, a runner that crashed. Exits with 1 if anything failed, or if nothing ran.
+and its reason; then the names of the failed tests once more, and `N passed, N failed` as the last line, with `, N
+flaky` if there are any. A step that failed without naming a failed test counts as one failed test itself: a build that
+broke, a runner that crashed. Exits with 1 if anything failed, or if nothing ran.
 
 Example: python3 .ci/summarise.py --step pytest 0 212 --step "swift test" 1 15 .build/test-results
 """

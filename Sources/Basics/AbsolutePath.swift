@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Paths as people write them where the working directory is nobody's choice.
+/// Paths as people write them where the working directory is arbitrary.
 public enum AbsolutePath {
     /// The path without slashes at its end; nil unless it is absolute, at most 1024 bytes and without control characters.
     public static func parse(_ text: String) -> String? {

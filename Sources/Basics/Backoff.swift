@@ -3,7 +3,7 @@
 /// Waits that grow with each failure up to a longest one, and vary by chance so that many do not come back at the same
 /// instant.
 public struct Backoff: Sendable, Hashable {
-    /// What `longest` bounds.
+    /// The value that `longest` bounds.
     public enum Bound: Sendable, Hashable {
         /// The wait before chance varies it.
         case grown
@@ -15,9 +15,9 @@ public struct Backoff: Sendable, Hashable {
     public var first: Duration
     /// No wait is longer.
     public var longest: Duration
-    /// What each further failure makes of the wait, in thousandths: 2000 doubles it.
+    /// Growth of the wait at each further failure, in thousandths: 2000 doubles it.
     public var growth: Int
-    /// What chance makes of the wait, in thousandths.
+    /// Random variation of the wait, in thousandths.
     public var variation: ClosedRange<Int>
     /// Whether chance may make the wait longer than `longest`.
     public var bound: Bound
@@ -37,7 +37,7 @@ public struct Backoff: Sendable, Hashable {
         self.bound = bound
     }
 
-    /// The wait after so many failures in a row.
+    /// The wait after this many failures in a row.
     ///
     /// - Parameters:
     ///   - failures: 1 and up.

@@ -12,7 +12,7 @@ public enum Hexadecimal {
         }
     }
 
-    /// The bytes that pairs of digits stand for; nil if there is anything else.
+    /// The bytes of pairs of digits; nil if there is anything else.
     public static func bytes(of text: some StringProtocol) -> [UInt8]? {
         let digits = text.utf8.compactMap(Self.value(of:))
         guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }

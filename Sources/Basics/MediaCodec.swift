@@ -2,8 +2,7 @@
 
 /// A codec that can be received, recorded and exported; our camera sends some of them.
 ///
-/// What a description, a Matroska file or GStreamer says of it stands in an extension in the target that reads or
-/// writes that.
+/// Its form in a description, a Matroska file or GStreamer is in an extension in the target that reads or writes that.
 public enum MediaCodec: String, Sendable, Hashable, Codable, CaseIterable {
     /// VP8 (RFC 6386, RFC 7741).
     case vp8
@@ -18,7 +17,7 @@ public enum MediaCodec: String, Sendable, Hashable, Codable, CaseIterable {
     /// G.711 A-law (RFC 3551).
     case pcma
 
-    /// What it codes.
+    /// The kind of its media.
     public var kind: MediaKind {
         switch self {
         case .vp8, .vp9, .h264: .video

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a track carries: a media section of a description, a file, a pipeline's port.
+/// The kind of a track's media: in a media section of a description, a file, a pipeline's port.
 public enum MediaKind: String, Sendable, Hashable, Codable, CaseIterable {
     /// `m=video`.
     case video

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The media type (RFC 6838) that the extension of a file's name stands for; `application/octet-stream` for any other.
+/// The media type (RFC 6838) for the extension of a file's name; `application/octet-stream` for any other.
 public func mediaType(ofFile name: some StringProtocol) -> String {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count > 1, let last = parts.last else { return "application/octet-stream" }

@@ -2,7 +2,7 @@
 
 /// Percent-encoding (RFC 3986 section 2.1).
 public enum PercentCoding {
-    /// What a reader takes besides correct sequences.
+    /// Faults that a reader accepts in addition to correct sequences.
     public struct Leniency: OptionSet, Sendable {
         /// The bits.
         public let rawValue: Int
@@ -10,13 +10,13 @@ public enum PercentCoding {
         /// Any combination.
         public init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// `+` stands for a space, as in HTML forms.
+        /// `+` means a space, as in HTML forms.
         public static let plusIsSpace = Leniency(rawValue: 1)
-        /// A percent sign without two digits stands for itself.
+        /// A percent sign without two digits means itself.
         public static let brokenSequences = Leniency(rawValue: 2)
     }
 
-    /// The bytes that a text stands for; nil if a sequence is broken.
+    /// The decoded bytes of a text; nil if a sequence is broken.
     public static func bytes(of text: some Sequence<UInt8>, taking leniency: Leniency = []) -> [UInt8]? {
         let text = Array(text)
         var bytes: [UInt8] = []

@@ -7,7 +7,7 @@ public struct PictureSize: Sendable, Hashable, Codable {
     /// Lines.
     public var height: Int
 
-    /// A picture of any size.
+    /// A frame size without limits.
     public init(width: Int, height: Int) {
         self.width = width
         self.height = height
@@ -26,7 +26,7 @@ public struct PictureSize: Sendable, Hashable, Codable {
     public static let sendableWidths = 320...7680
     /// Lines that a camera may send; even.
     public static let sendableHeights = 180...4320
-    /// What a camera may send, in words.
+    /// The limits of a camera's frames, in words.
     public static let sendable =
         "even numbers of pixels from \(PictureSize(width: sendableWidths.lowerBound, height: sendableHeights.lowerBound)) "
         + "to \(PictureSize(width: sendableWidths.upperBound, height: sendableHeights.upperBound))"

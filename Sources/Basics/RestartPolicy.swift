@@ -61,6 +61,6 @@ public struct RestartPolicy: Sendable, Hashable {
             .delay(failures: self.failures - 1, random: 1 - random)
     }
 
-    /// Forgets every failure: somebody changed the room or asked for it.
+    /// Forgets every failure, for example because an operator changed the room.
     public mutating func reset() { self.failures = 0 }
 }

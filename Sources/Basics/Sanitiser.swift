@@ -61,7 +61,7 @@ private func asciiLikeness(of scalar: Unicode.Scalar) -> UInt8? {
 }
 
 extension Unicode.GeneralCategory {
-    /// Whether it stands on the character before it.
+    /// Whether it combines with the character before it.
     fileprivate var isMark: Bool { [.nonspacingMark, .spacingMark, .enclosingMark].contains(self) }
 }
 

@@ -10,7 +10,7 @@ public struct ShownNames: Sendable, Hashable {
 
     private var texts: [String: String] = [:]
 
-    /// What is shown of these participants, who are in the order in which they joined.
+    /// Display names of these participants, in the order in which they joined.
     public init(_ participants: some Sequence<(id: String, name: String?)>) {
         var taken: Set<String> = []
         var counts: [String: Int] = [:]
@@ -27,7 +27,7 @@ public struct ShownNames: Sendable, Hashable {
         }
     }
 
-    /// What is shown of a participant; of one that is not among those given, its id.
+    /// The display name of a participant; its id if it is not among those given.
     public subscript(id: String) -> String { self.texts[id] ?? Self.text(ofID: id) }
 
     private static func text(ofID id: String) -> String { Self.line(id) ?? "?" }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds what somebody meant to write.
+/// Finds the word that a person meant to write.
 public enum Spelling {
     /// The known word nearest to a misspelt one; nil if none is near, or if the word is longer than 64 characters.
     public static func suggestion(for word: String, among known: [String]) -> String? {

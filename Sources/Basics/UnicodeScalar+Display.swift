@@ -9,7 +9,7 @@ extension Unicode.Scalar {
         }
     }
 
-    /// Whether a name is better without it: it steers text, or shows nothing that everybody sees alike (Cs, Co and Cn).
+    /// Whether a name is better without it: it steers text, or has no common appearance (Cs, Co and Cn).
     public var isUnfitForNames: Bool {
         switch self.properties.generalCategory {
         case .surrogate, .privateUse, .unassigned: true

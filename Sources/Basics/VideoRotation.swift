@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// By how many degrees a player turns the frames of a video clockwise, so that they stand upright.
+/// By how many degrees a player turns the frames of a video clockwise to make them upright.
 public enum VideoRotation: Int, Sendable, Hashable, Codable, CaseIterable {
-    /// They stand upright as they are.
+    /// They are upright already.
     case upright = 0
     /// A quarter turn to the right.
     case quarter = 90
-    /// They stand on their head.
+    /// They are upside down.
     case half = 180
     /// A quarter turn to the left.
     case threeQuarters = 270
 
-    /// What the two lowest bits of `urn:3gpp:video-orientation` say (3GPP TS 26.114, 7.4.5); its other bits do not matter here.
+    /// The rotation in the two lowest bits of `urn:3gpp:video-orientation` (3GPP TS 26.114, 7.4.5); its other bits do
+    /// not matter here.
     public init(orientationByte: UInt8) {
         switch orientationByte & 3 {
         case 1: self = .quarter

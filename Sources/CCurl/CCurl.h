@@ -7,7 +7,7 @@
 #include <curl/curl.h>
 #include <sys/socket.h>
 
-/// Of headers and of the body: how many of `size * count` bytes were taken; fewer end the transfer.
+/// Callback for headers and for the body: returns how many of `size * count` bytes were taken; fewer end the transfer.
 typedef size_t (*CCurlDataCallback)(char *bytes, size_t size, size_t count, void *user);
 
 static inline CURLcode CCurl_set_number(CURL *handle, CURLoption option, long value) {
@@ -55,7 +55,7 @@ static inline long CCurl_number(CURL *handle, CURLINFO info) {
     return curl_easy_getinfo(handle, info, &value) == CURLE_OK ? value : 0;
 }
 
-/// What a message of `curl_multi_info_read` says of a transfer that has ended.
+/// The result of a transfer that has ended, from a message of `curl_multi_info_read`.
 static inline CURLcode CCurl_result(const CURLMsg *message) { return message->data.result; }
 
 #endif

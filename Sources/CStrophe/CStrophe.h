@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Umbrella header: libstrophe, and what of Linux its loop needs beside it, for the XMPPStream target.
+// Umbrella header: libstrophe, and the Linux calls that its loop needs, for the XMPPStream target.
 #ifndef CSTROPHE_H
 #define CSTROPHE_H
 

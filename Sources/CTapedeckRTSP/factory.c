@@ -4,7 +4,7 @@
 
 static const char FEED[] = "tapedeck-feed";
 
-// Clients put sound and pictures together by reports; five seconds, as is usual, is long to wait for it.
+// Clients synchronise audio and video by reports; the usual five seconds are too long to wait for it.
 #define REPORT_INTERVAL ((guint64)(GST_SECOND / 2))
 
 // Packets that may wait for the clients of one way of sending, by TCP or by UDP: some seconds of video.

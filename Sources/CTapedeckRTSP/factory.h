@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What makes media of feeds.
+// Makes media of feeds.
 
 #ifndef CTAPEDECK_RTSP_FACTORY_H
 #define CTAPEDECK_RTSP_FACTORY_H
@@ -10,7 +10,7 @@
 
 enum { RTSP_MAXIMUM_FEEDS = 2 };
 
-/// A factory whose media read these feeds. Without any it makes nothing, and lets nobody in; see `RTSP_NOWHERE`.
+/// A factory whose media read these feeds. Without any it makes nothing, and admits no client; see `RTSP_NOWHERE`.
 GstRTSPMediaFactory *rtsp_factory_new(RTSPFeed *const *feeds, unsigned count);
 
 /// Asks for a keyframe of what a media shows. Any thread.

@@ -9,7 +9,7 @@ enum {
     RTCP_SENDER_REPORT = 200,
     RTCP_RECEIVER_REPORT = 201,
     RTCP_PAYLOAD_FEEDBACK = 206,
-    // What a burst of a keyframe takes; the system may give less.
+    // Size of a burst with a keyframe; the system may give less.
     RECEIVE_BUFFER = 1 << 20,
     MAXIMUM_READ = 4096,
 };
@@ -154,7 +154,7 @@ void rtsp_feed_send_request(RTSPFeed *feed) {
     }
     g_mutex_unlock(&feed->lock);
     if (!is_due) return;
-    // An empty receiver report, and a picture loss indication (RFC 4585 section 6.3.1).
+    // An empty receiver report, and a PLI (RFC 4585 section 6.3.1).
     uint8_t packet[20] = {0x80, RTCP_RECEIVER_REPORT, 0, 1, 0, 0, 0, 1, 0x81, RTCP_PAYLOAD_FEEDBACK, 0, 2, 0, 0, 0, 1};
     GST_WRITE_UINT32_BE(packet + 16, feed->ssrc);
     g_socket_send_with_blocking(feed->rtcp, (const char *)packet, sizeof(packet), FALSE, NULL, NULL);

@@ -24,7 +24,7 @@ void rtsp_feed_close(RTSPFeed *feed);
 GSocket *rtsp_feed_socket(RTSPFeed *feed);
 GstCaps *rtsp_feed_caps(RTSPFeed *feed);
 bool rtsp_feed_is_video(RTSPFeed *feed);
-/// Throws away what came while nobody was there.
+/// Drops packets that came while no client was there.
 void rtsp_feed_drain(RTSPFeed *feed);
 /// Asks the worker for a keyframe, at most twice a second: who comes sooner after another is asked for with the next
 /// packet that is due. Any thread.

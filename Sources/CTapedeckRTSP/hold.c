@@ -8,7 +8,8 @@ enum { LONGEST_WAIT_MILLISECONDS = 3000, LOOK_MILLISECONDS = 5 };
 
 static const char HELD[] = "tapedeck-held";
 
-// As GstRTSPAuth finds out, which answers the client of its own accord: a client that may not see them must not have media made.
+// The same check as that of GstRTSPAuth, which itself answers the client: for a client without access no media must be
+// made.
 static bool may_see(GstRTSPContext *context, GstRTSPMediaFactory *factory) {
     GstRTSPAuth *auth = context->auth;
     if (auth == NULL) return true;

@@ -15,7 +15,7 @@ enum {
     MAXIMUM_BODY = 16 * 1024,
     CLIENT_THREADS = 2,
     HOUSEKEEPING_SECONDS = 2,
-    // What a client by TCP may leave lying, and for how long it may take nothing of it.
+    // Bytes that a client over TCP may leave unread, and for how long it may take nothing of them.
     SEND_BUFFER = 512 * 1024,
     LONGEST_STALL_MILLISECONDS = 10000,
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What mounts need of their server.
+// Functions of a server for its mounts.
 
 #ifndef CTAPEDECK_RTSP_SERVER_H
 #define CTAPEDECK_RTSP_SERVER_H
@@ -29,8 +29,8 @@ struct CTapedeckRTSPServer {
 
 /// Ends a client's connection: the client's own thread reads the end, and closes it.
 ///
-/// Any thread. gst_rtsp_client_close() from another one takes the streams away from under that thread, which may then look for
-/// requests without rest and answer nobody (GStreamer 1.22; 2 of 1200 clients that were refused).
+/// Any thread. gst_rtsp_client_close() from another one takes the streams away from under that thread, which may then
+/// look for requests endlessly and answer no client (GStreamer 1.22; 2 of 1200 clients that were refused).
 void rtsp_client_shut_out(GstRTSPClient *client);
 
 #endif

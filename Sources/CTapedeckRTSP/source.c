@@ -2,7 +2,7 @@
 
 #include "source.h"
 
-// How long nothing may come before clients are told of the stream all the same.
+// How long a stream may be silent before it is announced to clients all the same.
 #define PATIENCE (GST_SECOND / 2)
 
 typedef struct {
@@ -81,8 +81,8 @@ static void source_handle_message(GstBin *bin, GstMessage *message) {
     gst_object_unref(pad);
 }
 
-// What a payloader says of its newest packet; NULL before the first. GstRTSPStream answers PLAY with it where the sink of a
-// client has got nothing yet, and refuses otherwise.
+// The payloader's data about its newest packet; NULL before the first. GstRTSPStream answers PLAY with it where the
+// sink of a client has got nothing yet, and refuses otherwise.
 static GstStructure *stats(Source *source) {
     int rate = 0;
     gst_structure_get_int(gst_caps_get_structure(rtsp_feed_caps(source->feed), 0), "clock-rate", &rate);
@@ -125,7 +125,7 @@ static void source_class_init(SourceClass *class) {
     object->get_property = source_get_property;
     object->finalize = source_finalize;
     GST_BIN_CLASS(class)->handle_message = source_handle_message;
-    // What GstRTSPStream asks a payloader for.
+    // Properties that GstRTSPStream reads from a payloader.
     g_object_class_install_property(
         object, PROPERTY_PAYLOAD_TYPE,
         g_param_spec_uint("pt", "Payload type", "RTP payload type", 0, 127, 96, G_PARAM_READABLE));

@@ -5,8 +5,8 @@
 
 #include "CTapedeckRTSPTimes.h"
 
-// A sender that sets its clock back by more is taken anew, once all that comes for so long is that old. Who is late only
-// has caught up by then, or will not.
+// The clock of a sender that sets it back by more is taken as a new one, once all its packets are that old for this
+// long. A sender that is only late has caught up by then, or will not.
 #define MAXIMUM_AGE ((int64_t)2000000000)
 #define LONGEST_CATCHING_UP ((int64_t)10000000000)
 

@@ -78,11 +78,11 @@ extension Catalogue {
         }
     }
 
-    /// Notes a failed attempt; nothing happens if the delivery was dropped meanwhile.
+    /// Notes a failed attempt; nothing happens if the delivery was dropped in between.
     ///
     /// - Parameters:
-    ///   - due: When the next attempt is due; `nil` gives the delivery up.
-    ///   - deadLimit: The most deliveries of one webhook that are kept after they were given up; older ones go.
+    ///   - due: When the next attempt is due; `nil` if the delivery failed for good.
+    ///   - deadLimit: The most failed deliveries of one webhook that are kept; older ones are deleted.
     public func deliveryFailed(_ id: String, error: String, due: UTCTime?, deadLimit: Int) async throws {
         try await self.write { database in
             if let due {
@@ -105,7 +105,7 @@ extension Catalogue {
         }
     }
 
-    /// Deliveries that were given up, newest first; of one webhook or of all.
+    /// Deliveries that failed for good, newest first; of one webhook or of all.
     public func deadDeliveries(of webhook: String? = nil, limit: Int = 100) async throws -> [DeliveryEntry] {
         try await self.read { database in
             try Row.fetchAll(
@@ -119,7 +119,7 @@ extension Catalogue {
         }
     }
 
-    /// How many deliveries wait and were given up, and what is tried again next, by webhook key.
+    /// How many deliveries wait and how many failed for good, and the next retry, by webhook key.
     public func deliveryCounts() async throws -> [String: DeliveryCounts] {
         try await self.read { database in
             var counts: [String: DeliveryCounts] = [:]
@@ -146,7 +146,7 @@ extension Catalogue {
         }
     }
 
-    /// Queues a delivery that was given up again, with a new day to come through; returns its webhook's key.
+    /// Queues a failed delivery again, with a new day for its attempts; returns its webhook's key.
     ///
     /// Throws `notFound` if there is no such delivery or if it still waits.
     public func requeueDelivery(_ id: String, now: UTCTime) async throws -> String {

@@ -14,7 +14,7 @@ extension Catalogue {
     private static let isInPlace =
         "state = 'done' AND layout <> 'browser' AND (file IS NULL OR instr(file, '/') = 0) AND is_whole"
 
-    /// Inserts an export or puts what is given in the place of what is known of it.
+    /// Inserts an export, or replaces the known one.
     ///
     /// Throws `notFound` if the recording is not known, `invalid` if it has too many exports that wait.
     public func save(_ export: ExportEntry) async throws {
@@ -56,12 +56,12 @@ extension Catalogue {
         }
     }
 
-    /// Recordings of which an export that was wanted was not made.
+    /// Recordings with a wanted export that was not made.
     ///
-    /// It failed for good, and none of its layout was made of the whole recording in its folder; or nobody has ordered it yet.
-    /// Exports of a part or to another place, those that were asked for while the recording went on, and those for a player on
-    /// a page do not count, and a recording without tracks has nothing to be exported. Exports of a series are not looked at:
-    /// `unexportedSeries()`.
+    /// It failed for good, and none of its layout was made of the whole recording in its folder; or it was not ordered
+    /// yet. Three kinds of exports do not count: those of a part or to another path, those requested while the
+    /// recording was in progress, and those for a player on a page. A recording without tracks has nothing to be
+    /// exported. Exports of a series are not looked at: `unexportedSeries()`.
     public func unexportedRecordings() async throws -> Set<RecordingID> {
         try await self.read { database in
             let ids = try String.fetchAll(
@@ -90,7 +90,7 @@ extension Catalogue {
 
     /// Recordings whose series was to be exported as a whole, and was not: that failed for good, and no other export of it is done.
     ///
-    /// What was made of one recording alone does not stand for its series.
+    /// An export of one recording alone does not replace that of its series.
     public func unexportedSeries() async throws -> Set<RecordingID> {
         try await self.read { database in
             let ids = try String.fetchAll(
@@ -142,7 +142,8 @@ extension Catalogue {
     /// Recordings that were taken over as finished and whose exports were not ordered yet, oldest first, without participants
     /// and tracks.
     ///
-    /// Until `exportsOrdered(of:)`: no export that somebody asked for takes the place of those that the room gets.
+    /// They are listed until `exportsOrdered(of:)`: an export ordered by an operator does not replace those that the
+    /// room gets.
     public func recordingsToExport() async throws -> [RecordingEntry] {
         try await self.read { database in
             try Row.fetchAll(
@@ -155,7 +156,7 @@ extension Catalogue {
         }
     }
 
-    /// A recording's exports were ordered, or it gets none: `recordingsToExport()` tells of it no more.
+    /// A recording's exports were ordered, or it gets none: `recordingsToExport()` no longer lists it.
     public func exportsOrdered(of recording: RecordingID) async throws {
         try await self.write { database in
             try database.execute(sql: "DELETE FROM to_export WHERE recording = ?", arguments: [recording.rawValue])
@@ -164,7 +165,8 @@ extension Catalogue {
 
     /// Notes that the exports of a recording, finished by now, are yet to be ordered.
     ///
-    /// Of one that was not known nothing is to be ordered if an export of the whole is in its folder: it is an old one.
+    /// If the recording was unknown and an export of the whole is in its folder, nothing is to be ordered: it is an old
+    /// one.
     static func wantExports(of recording: RecordingID, isKnown: Bool, _ database: Database) throws {
         try database.execute(
             sql: """

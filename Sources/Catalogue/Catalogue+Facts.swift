@@ -2,9 +2,9 @@
 
 import GRDB
 
-/// What the daemon remembers from one life to the next, beside recordings.
+/// Facts that the daemon remembers from one run to the next, in addition to recordings.
 extension Catalogue {
-    /// What was remembered under a name; `nil` if nothing was, or nothing that can be read.
+    /// The value stored under a name; `nil` if there is none, or none that can be read.
     public func remembered<Value: Codable & Sendable>(_ type: Value.Type, as name: String) async throws -> Value? {
         try await self.read { database in
             JSONColumn.value(

@@ -3,11 +3,11 @@
 import GRDB
 
 extension Catalogue {
-    /// A page of recordings, newest first; throws `invalid` for a limit out of range and a cursor of somebody else.
+    /// A page of recordings, newest first; throws `invalid` for a limit out of range and a cursor of another query.
     public func list(_ filter: RecordingFilter) async throws -> RecordingListing {
         let query = try ListingQuery(filter)
         return try await self.read { database in
-            // One more than asked for tells whether there is a next page.
+            // One more row than requested shows whether there is a next page.
             var rows = try Row.fetchAll(database, sql: query.sql, arguments: query.arguments)
             let hasMore = rows.count > filter.limit
             if hasMore { rows.removeLast() }

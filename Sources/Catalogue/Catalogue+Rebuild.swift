@@ -11,7 +11,7 @@ public struct RebuildProgress: Sendable, Hashable {
     public var total: Int
 }
 
-/// What a rebuild did.
+/// The result of a rebuild.
 public struct RebuildReport: Sendable, Hashable {
     /// A folder that could not be read; it was left as it is.
     public struct Unreadable: Sendable, Hashable {
@@ -48,9 +48,10 @@ extension Catalogue {
 
     /// Brings the catalogue in line with the recordings' folders.
     ///
-    /// Folders are read and never changed. What is taken over as finished is found by `recordingsToExport()`, if it was known or
-    /// has no export of the whole in its folder. Folders whose journal is held are not read. Recordings that go on otherwise must be named in
-    /// `active`: their folders tell nothing about that. Idempotent; may be interrupted by cancelling its task, and called again.
+    /// Folders are read and never changed. Recordings found finished are listed by `recordingsToExport()`, if they were
+    /// known or have no export of the whole in their folders. Folders whose journal is held are not read. Other
+    /// recordings in progress must be named in `active`: their folders do not show it. Idempotent; may be interrupted
+    /// by cancelling its task, and called again.
     ///
     /// - Parameters:
     ///   - scope: Which folders are read.
@@ -107,7 +108,7 @@ extension Catalogue {
         }
     }
 
-    /// What the catalogue knows, and whether it is finished with all that this version takes from a folder.
+    /// The known recordings, and whether the catalogue has all that this version takes from their folders.
     private func areCurrent() async throws -> [RecordingID: Bool] {
         try await self.read { database in
             var known: [RecordingID: Bool] = [:]

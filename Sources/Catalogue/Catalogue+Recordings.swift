@@ -6,16 +6,16 @@ public import Storage
 import Timeline
 
 extension Catalogue {
-    /// Inserts a recording, or puts what is given in the place of what is known of it; its exports stay.
+    /// Inserts a recording, or replaces the known one; its exports stay.
     ///
     /// Zero characters in names, tags and notes become U+FFFD.
     public func save(_ entry: RecordingEntry) async throws {
         try await self.write { _ = try Self.save(entry, $0) }
     }
 
-    /// Takes what a recording's folder tells, as when its worker has closed it or an export is done.
+    /// Takes the facts in a recording's folder, for example after its worker has closed it or an export is done.
     ///
-    /// Reads files; returns what is known then. One that is found finished, and was not before, is told of by
+    /// Reads files; returns what is known then. A recording that is found finished, and was not before, is listed by
     /// `recordingsToExport()` until `exportsOrdered(of:)`. Throws `StorageError` if the folder cannot be read.
     ///
     /// - Parameter state: where its life is, if the caller knows better than the folder.
@@ -53,7 +53,7 @@ extension Catalogue {
         }
     }
 
-    /// Sets a recording's bytes and state while it goes on; nothing happens if it is not known.
+    /// Sets the bytes and state of a recording in progress; nothing happens if it is not known.
     public func update(_ id: RecordingID, bytes: Int64, state: RecordingEntry.State) async throws {
         try await self.write { database in
             try database.execute(
@@ -74,7 +74,8 @@ extension Catalogue {
         }
     }
 
-    /// Recordings in a state, oldest first, without participants and tracks: what goes on, what wants repair.
+    /// Recordings in a state, oldest first, without participants and tracks: for example those in progress, or those
+    /// that need repair.
     ///
     /// - Parameter limit: The most that are returned.
     public func recordings(in state: RecordingEntry.State, limit: Int = 10_000) async throws -> [RecordingEntry] {
@@ -106,7 +107,8 @@ extension Catalogue {
         CatalogueError(.notFound, "there is no recording \(id)")
     }
 
-    /// Takes what a folder tells, and notes one that is found finished, and was not before, as to be exported.
+    /// Takes the facts in a folder, and notes a recording that is found finished, and was not before, as to be
+    /// exported.
     static func take(_ entry: RecordingEntry, _ summary: RecordingSummary, _ database: Database) throws {
         let before = try Self.save(entry, database)
         try Self.saveExports(of: summary, database)

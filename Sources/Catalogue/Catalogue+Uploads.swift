@@ -82,7 +82,7 @@ extension Catalogue {
         }
     }
 
-    /// Puts what is given in the place of what is known of the upload of a recording, with its files.
+    /// Replaces the stored state of a recording's upload, with its files.
     ///
     /// Nothing happens if the recording is not known.
     ///
@@ -174,7 +174,7 @@ extension Catalogue {
         try await self.read { try Self.uploadProgress(of: recordings, $0) }
     }
 
-    /// What waits for its upload.
+    /// Figures of waiting uploads.
     public func uploadFigures() async throws -> UploadFigures {
         try await self.read { database in
             let row = try Row.fetchOne(

@@ -22,7 +22,7 @@ public final class Catalogue: Sendable {
 
     /// The storage directory.
     public let storage: String
-    /// What was found in the catalogue's place and put aside; the daemon warns once and rebuilds.
+    /// The file found in the catalogue's place and put aside; the daemon warns once and rebuilds.
     public let setAside: SetAside?
     let pool: DatabasePool
     let summaries = RecordingSummaries()

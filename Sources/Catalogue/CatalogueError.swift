@@ -12,14 +12,14 @@ public struct CatalogueError: Error, Sendable, Hashable, CustomStringConvertible
         case invalid
         /// The file cannot be opened, read or written: disk full, damaged, locked for too long.
         case storage
-        /// The file may not be written where it is, until somebody changes that: no permission, a read-only file system, or
-        /// no directory.
+        /// The file may not be written where it is, until an operator changes that: no permission, a read-only file
+        /// system, or no directory.
         case denied
     }
 
-    /// Whose fault it is.
+    /// The party at fault.
     public enum Blame: String, Sendable, Hashable {
-        /// What was asked for.
+        /// The request is at fault.
         case request
         /// The disk's, its size, or its permissions.
         case destination
@@ -36,7 +36,7 @@ public struct CatalogueError: Error, Sendable, Hashable, CustomStringConvertible
         self.message = message
     }
 
-    /// What SQLite said; never the values of a statement.
+    /// From SQLite's message; never the values of a statement.
     init(_ error: DatabaseError) {
         self.init(
             [.SQLITE_PERM, .SQLITE_READONLY].contains(error.resultCode) ? .denied : .storage,
@@ -44,7 +44,7 @@ public struct CatalogueError: Error, Sendable, Hashable, CustomStringConvertible
         )
     }
 
-    /// Whose fault it is.
+    /// The party at fault.
     public var blame: Blame {
         switch self.code {
         case .notFound, .invalid: .request

@@ -8,7 +8,7 @@ public struct DeliveryEntry: Sendable, Hashable {
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
         /// It waits for its first or next attempt.
         case queued
-        /// It was given up; a person may queue it again.
+        /// It failed for good; a person may queue it again.
         case dead
     }
 
@@ -48,9 +48,9 @@ public struct DeliveryEntry: Sendable, Hashable {
 public struct DeliveryCounts: Sendable, Hashable {
     /// Those that wait.
     public var queued = 0
-    /// Those that were given up.
+    /// Deliveries that failed for good.
     public var dead = 0
-    /// Of those that wait after a failed attempt, the one that is tried next; `nil` if none failed.
+    /// The next retry among those that wait after a failed attempt; `nil` if none failed.
     public var next: Retry?
 
     /// An attempt to come, and why the one before it failed.

@@ -10,10 +10,10 @@ public struct ExportEntry: Sendable, Hashable {
     public var id: String
     /// The recording's id.
     public var recording: RecordingID
-    /// What is exported.
+    /// The spec of the export.
     public var spec: ExportSpec
-    /// Whether it stands for the whole recording: not if it was asked for while the recording went on, or the manifest knows of
-    /// a part.
+    /// Whether it counts as an export of the whole recording: not if it was requested while the recording was in
+    /// progress, or the manifest marks it as a part.
     public var isOfWhole: Bool
     /// Where its life is.
     public var state = ExportState.queued
@@ -34,8 +34,8 @@ public struct ExportEntry: Sendable, Hashable {
     /// When it ended.
     public var finished: UTCTime?
 
-    /// Whether it is done, of the whole recording and in its folder: one that somebody made elsewhere takes the place of none that
-    /// a room orders.
+    /// Whether it is done, of the whole recording and in its folder: an export made elsewhere replaces none that a room
+    /// orders.
     public var isInPlace: Bool {
         self.state == .done && self.spec.layout != .browser && self.isOfWhole && self.file?.contains("/") != true
     }

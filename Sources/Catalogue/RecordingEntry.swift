@@ -8,7 +8,7 @@ public import Timeline
 public struct RecordingEntry: Sendable, Hashable {
     /// Where a recording's life is.
     public enum State: String, Sendable, Hashable, Codable, CaseIterable {
-        /// It goes on.
+        /// It is in progress.
         case recording
         /// Every file is closed.
         case finished
@@ -22,9 +22,9 @@ public struct RecordingEntry: Sendable, Hashable {
     public var room: String
     /// When it began.
     public var start: UTCTime
-    /// When it ended; `nil` while it goes on.
+    /// When it ended; `nil` while it is in progress.
     public var end: UTCTime?
-    /// Seconds of media time; `nil` while nobody knows.
+    /// Seconds of media time; `nil` while unknown.
     public var durationSeconds: Double?
     /// Bytes of all its files.
     public var bytes: Int64
@@ -38,11 +38,11 @@ public struct RecordingEntry: Sendable, Hashable {
     public var parts: Int
     /// The recording's folder, relative to the storage directory.
     public var folder: String
-    /// Everybody who was there, in order of appearance.
+    /// All participants, in order of appearance.
     public var participants: [Participant]
     /// Words to find it by.
     public var tags: [String]
-    /// What people wrote about it.
+    /// Notes about it.
     public var notes: String?
     /// All tracks by number; empty in a listing.
     public var tracks: [RecordedTrack]
@@ -82,7 +82,7 @@ public struct RecordingEntry: Sendable, Hashable {
         self.tracks = tracks
     }
 
-    /// What was read from the recording's folder.
+    /// An entry with the facts read from the recording's folder.
     ///
     /// - Parameter storage: The storage directory; a folder elsewhere is named by its whole path.
     public init(_ summary: RecordingSummary, storage: String) {

@@ -4,7 +4,7 @@ import GRDB
 
 /// The tables of the catalogue, and how an older file gets them.
 enum Schema {
-    /// Tells our files from other SQLite databases: "TPDK".
+    /// Distinguishes our files from other SQLite databases: "TPDK".
     static let applicationID: Int32 = 0x5450_444B
 
     static var migrator: DatabaseMigrator {
@@ -20,7 +20,7 @@ enum Schema {
             try $0.execute(sql: "ALTER TABLE exports ADD COLUMN due_ns INTEGER")
         }
         migrator.registerMigration("4 recordings to export") {
-            // Those that were found finished: nobody has ordered their exports yet.
+            // Recordings that were found finished: their exports were not ordered yet.
             try $0.execute(
                 sql: """
                     CREATE TABLE to_export (
@@ -33,7 +33,7 @@ enum Schema {
             try $0.execute(sql: "CREATE INDEX exports_failed ON exports (recording) WHERE state = 'failed'")
         }
         migrator.registerMigration("6 tags and notes") {
-            // Of what an earlier version read, tags are NULL until a rebuild has read it again.
+            // For rows that an earlier version read, tags are NULL until a rebuild has read them again.
             try $0.execute(sql: "ALTER TABLE recordings ADD COLUMN tags TEXT")
             try $0.execute(sql: "ALTER TABLE recordings ADD COLUMN notes TEXT")
         }

@@ -5,11 +5,11 @@ import Timeline
 
 /// Text as it is stored and looked for: without zero characters; for searching, in one case and bounded.
 enum SearchText {
-    /// What is beyond this many bytes of one recording is not searched.
+    /// Text beyond this many bytes of one recording is not searched.
     private static let maximumLength = 16_384
     /// Longer questions are cut.
     private static let maximumQuestionLength = 256
-    /// What the index of three-character sequences can look up.
+    /// The least length that the index of three-character sequences can look up.
     private static let indexedLength = 3
 
     /// All that a recording is found by.
@@ -23,7 +23,7 @@ enum SearchText {
         return text
     }
 
-    /// What somebody asks for; `nil` if nothing is left of it.
+    /// The normalised search text; `nil` if nothing is left of it.
     static func question(_ text: String) -> String? {
         let folded = fold(String(text.prefix(Self.maximumQuestionLength)))
         return folded.isEmpty ? nil : folded
@@ -35,7 +35,7 @@ enum SearchText {
         return "\"" + question.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
     }
 
-    /// Text with U+FFFD in the place of zero characters, at which SQLite's text ends for many of its readers.
+    /// Text with U+FFFD instead of zero characters, at which SQLite's text ends for many of its readers.
     static func storable(_ text: String) -> String {
         text.contains("\0") ? String(text.map { $0 == "\0" ? "\u{FFFD}" : $0 }) : text
     }

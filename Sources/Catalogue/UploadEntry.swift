@@ -40,14 +40,14 @@ public struct UploadProgress: Sendable, Hashable {
     public var bytes: Int64 = 0
     /// The bytes of those that are verified.
     public var verifiedBytes: Int64 = 0
-    /// Of the files whose last attempt failed, why that of the next one did.
+    /// The error of the file, among those whose last attempt failed, that is tried next.
     public var error: String?
     /// When that one is tried again.
     public var nextAttempt: UTCTime?
 }
 
 extension RecordingResource.Upload {
-    /// What the catalogue knows.
+    /// The stored progress of an upload.
     public init(_ progress: UploadProgress) {
         self.init(
             place: progress.place,
@@ -62,7 +62,7 @@ extension RecordingResource.Upload {
     }
 }
 
-/// What waits for its upload.
+/// Figures of waiting uploads.
 public struct UploadFigures: Sendable, Hashable {
     /// Recordings.
     public var recordings = 0

@@ -17,7 +17,7 @@ struct Association: Sendable {
     private var nextNumber: UInt32
     private var sequences: [UInt16: UInt16] = [:]
     private var sent: [(number: UInt32, chunk: SCTPChunk)] = []
-    /// What of it has not gone out at all.
+    /// Chunks of it that were never sent.
     private var fresh: [SCTPChunk] = []
     /// Streams of closed channels, on which our side is still open.
     private var closing: Set<UInt16> = []
@@ -53,7 +53,7 @@ struct Association: Sendable {
         self.nextRequest = ownTag
     }
 
-    /// What a peer has to show; DTLS keeps others from showing it.
+    /// The cookie that a peer must show; DTLS keeps others from showing it.
     var cookie: [UInt8] {
         var writer = ByteWriter()
         writer.append(self.ownTag)
@@ -107,7 +107,7 @@ struct Association: Sendable {
         return false
     }
 
-    /// What the peer wrote since the last call.
+    /// The peer's messages since the last call.
     mutating func takeMessages() -> [DataChannelMessage] {
         defer { self.messages = [] }
         return self.messages
@@ -132,7 +132,7 @@ struct Association: Sendable {
         }
     }
 
-    /// What has to be repeated now.
+    /// The chunks that must be repeated now.
     mutating func unacknowledged() -> [SCTPChunk] {
         guard self.awaitsAcknowledgement else { return [] }
         self.repetitions += 1
@@ -215,7 +215,7 @@ struct Association: Sendable {
         }
     }
 
-    /// A channel is opened; the reply tells the peer that it is (RFC 8832 section 6).
+    /// Opens a channel; the reply confirms it to the peer (RFC 8832 section 6).
     private mutating func takeControl(_ message: PartialMessage, _ counters: inout DataChannelCounters) {
         // Everything else is the acknowledgement of something that we never say.
         guard let open = DataChannelOpen(message.bytes) else { return }
@@ -227,7 +227,7 @@ struct Association: Sendable {
         self.send(DataChannelOpen.acknowledgement, .control, on: message.stream)
     }
 
-    // MARK: What we say
+    // MARK: Sending
 
     /// The chunks of a text of ours, into the channel that people most likely read.
     mutating func write(_ text: String) -> [SCTPChunk]? {

@@ -47,7 +47,7 @@ struct ByteWriter {
 }
 
 extension UInt32 {
-    /// Whether the number stands behind another one in a sequence that wraps (RFC 1982).
+    /// Whether the number is behind another one in a sequence that wraps (RFC 1982).
     func isBehind(_ other: UInt32) -> Bool {
         self != other && self &- other < 1 << 31
     }

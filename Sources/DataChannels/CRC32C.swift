@@ -6,7 +6,7 @@ enum CRC32C {
         (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? value >> 1 ^ 0x82F6_3B78 : value >> 1 }
     }
 
-    /// The checksum in the order in which it stands in a packet, as if the bytes of `range` were zero.
+    /// The checksum in the byte order of a packet, as if the bytes of `range` were zero.
     static func bytes(of bytes: [UInt8], clearing range: Range<Int>) -> [UInt8] {
         let table = Self.table
         var sum = UInt32.max

@@ -17,13 +17,13 @@ public struct DataChannelMessage: Sendable, Hashable {
     }
 }
 
-/// What was not handed over.
+/// Counts of messages that were not passed on.
 public struct DataChannelCounters: Sendable, Hashable {
     /// Messages that are no text.
     public var binary: UInt64 = 0
     /// Texts beyond the rate.
     public var tooMany: UInt64 = 0
-    /// Texts that were handed over without their end.
+    /// Texts that were passed on without their end.
     public var cut: UInt64 = 0
     /// Channels that were not taken.
     public var refusedChannels: UInt64 = 0
@@ -34,11 +34,11 @@ public struct DataChannelCounters: Sendable, Hashable {
     public init() {}
 }
 
-/// What a peer's data channels may cost.
+/// Limits of a peer's data channels.
 public enum DataChannelLimits {
     /// Bytes of a message that are kept; the rest is received and thrown away.
     public static let messageBytes = 65_536
-    /// Texts a second that are handed over, and how many may come at once.
+    /// Texts a second that are passed on, and how many may come at once.
     public static let messagesPerSecond = 50
     /// Channels that are open at a time; more are not acknowledged.
     public static let channels = 64
@@ -69,13 +69,13 @@ struct DataChannelOpen: Sendable, Hashable {
     }
 }
 
-/// What the payload protocol identifier of a message says (RFC 8831 section 8).
+/// The payload protocol identifier of a message (RFC 8831 section 8).
 enum PayloadProtocol: UInt32 {
     case control = 50
     case text = 51
     /// Obsolete: a part of a text.
     case partialText = 54
-    /// One byte that stands for no text.
+    /// One byte that means an empty text.
     case emptyText = 57
 }
 

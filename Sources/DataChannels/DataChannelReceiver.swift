@@ -2,29 +2,29 @@
 
 /// The receiving end of a peer's data channels: SCTP as far as a listener needs it (RFC 9260, RFC 8831, RFC 8832).
 ///
-/// The peer begins the association and opens the channels. All that is ever sent are replies: acknowledgements,
-/// heartbeats, the byte that tells a peer its channel is open, the reset of a channel that it closed; and rarely a short
-/// text (`write`). There are therefore no windows, no paths and no timers on this side, but the one that repeats what is not
-/// acknowledged yet.
+/// The peer begins the association and opens the channels. It only ever sends replies: acknowledgements, heartbeats,
+/// the byte that confirms to a peer that its channel is open, the reset of a channel that it closed; and rarely a short
+/// text (`write`). There are therefore no windows, no paths and no timers on this side, but the one that repeats what
+/// is not acknowledged yet.
 ///
 ///          INIT ► INIT ACK      COOKIE ECHO ► COOKIE ACK
 ///     listening ───────────────────────────► established ─── ABORT, SHUTDOWN COMPLETE ──► listening
 ///
-/// A peer may begin anew at any time: only the right cookie takes the place of what is established. Packets come out
-/// of DTLS, from a peer whose certificate is known; they are still not trusted. Not thread-safe.
+/// A peer may start again at any time: only the right cookie replaces an established association. Packets come out of
+/// DTLS, from a peer whose certificate is known; they are still not trusted. Not thread-safe.
 public struct DataChannelReceiver: Sendable {
-    /// What one call has to say.
+    /// The result of one call.
     public struct Output: Sendable, Hashable {
         /// Packets for the peer.
         public var packets: [[UInt8]] = []
-        /// What the peer wrote.
+        /// The peer's messages.
         public var messages: [DataChannelMessage] = []
 
         /// Nothing.
         public init() {}
     }
 
-    /// What was not handed over so far.
+    /// Counts of messages that were not passed on so far.
     public internal(set) var counters = DataChannelCounters()
 
     /// The port that our description names (RFC 8841 section 5.1).
@@ -36,7 +36,7 @@ public struct DataChannelReceiver: Sendable {
     private var established: Association?
     private var limit = RateLimit(perSecond: DataChannelLimits.messagesPerSecond)
 
-    /// A receiver that nobody has spoken to.
+    /// A receiver without a peer so far.
     /// - Parameters:
     ///   - port: our SCTP port.
     ///   - seed: makes our tags differ between connections; it need not be secret, as DTLS is around it.
@@ -65,7 +65,7 @@ public struct DataChannelReceiver: Sendable {
         var output = Output()
         switch first.kind {
         case .initiation:
-            // It stands alone in its packet (RFC 9260 section 3.3.2).
+            // It is alone in its packet (RFC 9260 section 3.3.2).
             guard packet.verificationTag == 0, packet.chunks.count == 1 else { break }
             if let answer = self.begin(first, of: packet) { output.packets.append(answer) }
             return output
@@ -106,7 +106,7 @@ public struct DataChannelReceiver: Sendable {
         return association.write(text).map { association.packets($0, port: self.port) }
     }
 
-    /// Repeats what was not acknowledged; what was repeated often enough is given up.
+    /// Repeats unacknowledged chunks; those repeated often enough are abandoned.
     public mutating func repeatUnacknowledged() -> [[UInt8]] {
         guard var association = self.established else { return [] }
         self.established = nil
@@ -139,7 +139,8 @@ public struct DataChannelReceiver: Sendable {
         var writer = ByteWriter()
         writer.append(association.ownTag)
         writer.append(ReceiveWindow.maximumBytes)
-        // As many streams as there are numbers for (RFC 8831 section 6.2): what is open is bounded by itself.
+        // As many streams as there are numbers for (RFC 8831 section 6.2): the number of open channels has a separate
+        // limit.
         writer.append(UInt16.max)
         writer.append(UInt16.max)
         writer.append(association.ownTag)

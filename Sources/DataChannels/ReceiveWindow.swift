@@ -3,7 +3,7 @@
 /// Puts the DATA chunks of an association in the order of their transmission sequence numbers.
 ///
 /// A sender numbers what it sends in order, and the fragments of a message without a gap (RFC 9260 section 6.9): in
-/// this order every stream's messages are whole and in theirs. What is missing holds up all streams, as nobody waits
+/// this order every stream's messages are whole and in theirs. Missing chunks hold up all streams, because no one waits
 /// for any of them.
 struct ReceiveWindow: Sendable {
     /// One DATA chunk (RFC 9260 section 3.3.1).

@@ -81,7 +81,7 @@ struct SCTPChunk: Sendable, Hashable {
     var flags: UInt8 = 0
     var value: ArraySlice<UInt8>
 
-    /// What it is; nil if we do not know the type.
+    /// Its kind; nil for an unknown type.
     var kind: Kind? { Kind(rawValue: self.type) }
     /// Whether what follows a chunk of an unknown type is still read (RFC 9260 section 3.2).
     var mayBeSkipped: Bool { self.type & 0x80 != 0 }
@@ -128,7 +128,7 @@ struct SCTPParameter: Sendable, Hashable {
         return parameters
     }
 
-    /// The parameters as they stand in a chunk.
+    /// The parameters in the form of a chunk.
     static func bytes(_ parameters: [SCTPParameter]) -> [UInt8] {
         var writer = ByteWriter()
         for parameter in parameters {

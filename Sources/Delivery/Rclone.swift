@@ -217,31 +217,22 @@ public struct Rclone: Sendable {
             )
         )
         do {
-            return try await withThrowingTaskGroup(of: End?.self) { [options] group in
-                group.addTask {
-                    // The parent is a thread of swift-subprocess that lives as long as we do.
-                    let result = try await Subprocess.run(
-                        .path("/usr/bin/setpriv"),
-                        arguments: Arguments(["--pdeathsig", "KILL", "--", program] + arguments),
-                        environment: environment,
-                        platformOptions: options,
-                        input: .none,
-                        output: .bytes(limit: Self.mostOutput),
-                        error: .string(limit: Self.mostWords)
-                    )
-                    let code: Int32? = if case .exited(let code) = result.terminationStatus { code } else { nil }
-                    return (code, Data(result.standardOutput), result.standardError ?? "")
-                }
-                group.addTask {
-                    try await Task.sleep(for: limit)
-                    return nil
-                }
-                defer { group.cancelAll() }
-                guard let end = try await group.next() ?? nil else {
-                    throw RemoteFailure(.time, "the remote took too long: more than \(DurationText.text(limit))")
-                }
-                return end
+            let end = try await within(limit) { [options] () -> End in
+                // The parent is a thread of swift-subprocess that lives as long as we do.
+                let result = try await Subprocess.run(
+                    .path("/usr/bin/setpriv"),
+                    arguments: Arguments(["--pdeathsig", "KILL", "--", program] + arguments),
+                    environment: environment,
+                    platformOptions: options,
+                    input: .none,
+                    output: .bytes(limit: Self.mostOutput),
+                    error: .string(limit: Self.mostWords)
+                )
+                let code: Int32? = if case .exited(let code) = result.terminationStatus { code } else { nil }
+                return (code, Data(result.standardOutput), result.standardError ?? "")
             }
+            guard let end else { throw RemoteFailure(tookLongerThan: limit) }
+            return end
         } catch let failure as RemoteFailure {
             throw failure
         } catch {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+internal import Basics
+
 /// Why something at a remote did not work.
 public struct RemoteFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failure.
@@ -39,6 +41,11 @@ public struct RemoteFailure: Error, Sendable, Hashable, CustomStringConvertible 
         self.description = description
     }
 
+    /// What takes longer than it may.
+    init(tookLongerThan limit: Duration) {
+        self.init(.time, "\(Self.title(.time)): more than \(DurationText.text(limit))")
+    }
+
     /// Whether other files would fail at present in the same way.
     public var concernsAll: Bool { ![.content, .other].contains(self.kind) }
 
@@ -55,7 +62,10 @@ public struct RemoteFailure: Error, Sendable, Hashable, CustomStringConvertible 
                 "didn't find backend",
             ]
         ),
-        (.bucket, ["nosuchbucket", "bucket does not exist", "bucket doesn't exist", "directory not found"]),
+        (
+            .bucket,
+            ["nosuchbucket", "bucket does not exist", "bucket doesn't exist", "directory not found", "404 not found"]
+        ),
         (
             .credentials,
             [
@@ -77,7 +87,7 @@ public struct RemoteFailure: Error, Sendable, Hashable, CustomStringConvertible 
                 "503 service", "status code: 503", "status code: 500", "502 bad gateway",
             ]
         ),
-        (.content, ["corrupted on transfer", "baddigest", "multipart upload corrupted"]),
+        (.content, ["corrupted on transfer", "baddigest", "multipart upload corrupted", "object not found"]),
     ]
 
     /// Reads what rclone wrote to standard error before it ended with a code that is not 0.

@@ -10,25 +10,12 @@ public enum RemoteTrial {
     ///
     /// - Parameter limit: how long the trial may take.
     public static func failure(of spec: UploadSpec, within limit: Duration) async -> RemoteFailure? {
-        await withTaskGroup(of: RemoteFailure?.self) { group in
-            group.addTask {
-                do throws(RemoteFailure) {
-                    try await Self.run(spec)
-                    return nil
-                } catch {
-                    return error
-                }
-            }
-            group.addTask {
-                do {
-                    try await Task.sleep(for: limit)
-                } catch {
-                    return nil
-                }
-                return RemoteFailure(.time, "the remote took too long: more than \(DurationText.text(limit))")
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
+        do {
+            let hasEnded: Void? = try await within(limit) { try await Self.run(spec) }
+            return hasEnded == nil ? RemoteFailure(tookLongerThan: limit) : nil
+        } catch {
+            // A task that is cancelled tells nothing of the remote.
+            return error as? RemoteFailure
         }
     }
 

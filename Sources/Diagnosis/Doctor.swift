@@ -51,13 +51,16 @@ public struct Doctor: Sendable {
                     (101, [Finding(upload, failure: await RemoteTrial.failure(of: upload, within: .seconds(8)))])
                 }
             }
-            group.addTask { (102, await Self.bounded("limits", .system) { SystemFacts.probe().findings }) }
+            if let path = settings.signingKey {
+                group.addTask { (102, await Self.bounded("signing", .storage) { [Finding(signingKey: path)] }) }
+            }
+            group.addTask { (103, await Self.bounded("limits", .system) { SystemFacts.probe().findings }) }
             return await group.reduce(into: []) { $0.append($1) }
         }
         return DoctorReport(findings.sorted { $0.0 < $1.0 }.flatMap(\.1), needsSudo: geteuid() != 0)
     }
 
-    /// Runs what may hang on a thread of its own; one that does not come back is a problem itself.
+    /// Runs work that may hang on a separate thread; work that does not come back is a problem itself.
     private static func bounded(
         _ name: String,
         _ area: Finding.Area,

@@ -4,11 +4,11 @@ public import Model
 public import PipelineCatalogue
 public import Signalling
 
-/// What `tapedeck doctor` looks at besides the host itself.
+/// Subjects of `tapedeck doctor` besides the host itself.
 public struct DoctorSettings: Sendable, Hashable {
     /// A server that a room or its media need.
     public struct Server: Sendable, Hashable {
-        /// What needs it, for example `room standup`.
+        /// The part that needs it, for example `room standup`.
         public var purpose: String
         /// Its name or address.
         public var host: String
@@ -37,9 +37,9 @@ public struct DoctorSettings: Sendable, Hashable {
         }
     }
 
-    /// How this program, started anew, tries an encoder.
+    /// How a new process of this program tries an encoder.
     public struct EncoderTrial: Sendable, Hashable {
-        /// What it is started with; the name of the encoder's file is appended.
+        /// Its arguments; the name of the encoder's file is appended.
         public var arguments: [String]
         /// How long that may take, with its start and its end.
         public var limit: Duration
@@ -53,8 +53,10 @@ public struct DoctorSettings: Sendable, Hashable {
 
     /// Where recordings go.
     public var storageDirectory = "."
-    /// Bytes that have to stay free there.
+    /// Bytes that must stay free there.
     public var minimumFree: UInt64 = 2_000_000_000
+    /// The file of the key that certificates are signed with; `nil` if they are not.
+    public var signingKey: String?
     /// Where recordings are uploaded to, which is tried; `nil` if they are not.
     public var upload: UploadSpec?
     /// UDP ports for media.
@@ -65,7 +67,7 @@ public struct DoctorSettings: Sendable, Hashable {
     public var interfacePort: UInt16 = 8330
     /// Whether the HTTP interface speaks TLS.
     public var interfaceHasTLS = false
-    /// Servers whose names have to resolve; the first 64 are looked up.
+    /// Servers whose names must resolve; the first 64 are looked up.
     public var servers: [Server] = []
     /// STUN and TURN servers, each of which is asked; the first 32.
     public var iceServers: [ICEServer] = []
@@ -74,6 +76,6 @@ public struct DoctorSettings: Sendable, Hashable {
     /// How encoders are tried; `nil` tries none.
     public var encoderTrial: EncoderTrial?
 
-    /// What a host needs that runs commands without a configuration.
+    /// Settings for a host that runs commands without a configuration.
     public init() {}
 }

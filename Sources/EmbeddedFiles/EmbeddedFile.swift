@@ -6,7 +6,7 @@ internal import CEmbeddedFiles
 public struct EmbeddedFile: Sendable, Hashable {
     /// Its name, without a folder but for a pipeline, which has one: `capture/alsa.yaml`.
     public let name: String
-    /// What is in it.
+    /// The content of the file.
     public let bytes: [UInt8]
 
     /// The dashboard: `Sources/Control/Page`.

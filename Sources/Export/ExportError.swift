@@ -11,7 +11,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
         case invalidSpec
         /// No track has a single unit.
         case nothingRecorded
-        /// Nobody, or more than one, of that name was in the call.
+        /// No participant, or more than one, of that name was in the call.
         case noSuchParticipant
         /// The recording is not of a series, or the layout is not made of one.
         case noSeries
@@ -25,11 +25,11 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
         case busy
         /// A file could not be read or written.
         case storage
-        /// The export is whole and in its place, and the recording's manifest or certificate could not be written.
+        /// The export is whole and at its final path, but the recording's manifest or certificate could not be written.
         case notNoted
-        /// A file of another kind, of which nothing can be told.
+        /// A file of another kind, which cannot be examined.
         case notMatroska
-        /// What was written does not read back as it should.
+        /// The written file does not read back as it should.
         case verificationFailed
         /// A program that makes such files is not on this host.
         case notInstalled
@@ -39,11 +39,11 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
         case overLimit
     }
 
-    /// Whose fault it is.
+    /// The party at fault.
     public enum Blame: String, Sendable, Hashable {
         /// Ours.
         case ours
-        /// What was asked for is not in the recording.
+        /// The requested part is not in the recording.
         case request
         /// The recording has not what it takes.
         case recording
@@ -75,7 +75,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
         self.init(.storage, "\(file): \(error.message)", cause: error)
     }
 
-    /// Whose fault it is.
+    /// The party at fault.
     public var blame: Blame {
         switch self.code {
         case .invalidSpec, .noSuchParticipant, .noSeries, .emptySelection, .unsuitableContainer, .notMatroska,
@@ -98,7 +98,7 @@ public struct ExportError: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// What the disk said, also where a track was read.
+    /// The error of the disk, also where a track was read.
     private var storageError: StorageError? {
         self.cause as? StorageError ?? (self.cause as? MatroskaError)?.cause as? StorageError
     }

@@ -5,9 +5,9 @@ import Storage
 /// The tracks and events that an export is made of, on one clock.
 struct ExportInput {
     let contents: RecordingContents
-    /// What is missing or doubtful in the series itself, a sentence each.
+    /// Gaps and doubts in the series itself, a sentence each.
     private(set) var warnings: [String] = []
-    /// What tells the file from others, 16 bytes.
+    /// Unique id of the file, 16 bytes.
     let uid: [UInt8]
 
     /// Reads journals and looks at files, which all rest then; see `RecordingContents`.
@@ -27,7 +27,8 @@ struct ExportInput {
         }
     }
 
-    /// What the certificate of the recording can go on with; `nil` for a series, whose recordings are read one by one.
+    /// Contents that the certificate of the recording can start from; `nil` for a series, whose recordings are read one
+    /// by one.
     var contentsOfRecording: RecordingContents? { self.contents.seriesJournal == nil ? self.contents : nil }
 
     private mutating func warn(of series: RecordingSeries) {
@@ -42,7 +43,7 @@ struct ExportInput {
         for folder in series.doubles {
             self.warnings.append("\(folder.path) is left out: another recording has its place in the series")
         }
-        // What each segment's own journal lacks, its certificate tells.
+        // Gaps in each segment's own journal are in that segment's certificate.
         self.warnings += self.contents.warnings.filter { $0.hasPrefix("../") && $0.contains("left out") }
     }
 }

@@ -3,7 +3,7 @@
 public import Basics
 public import Timeline
 
-/// What an export holds.
+/// Contents of an export.
 public struct ExportReport: Sendable, Hashable, Codable {
     /// The most events that are listed.
     public static let maximumEvents = 10_000
@@ -48,15 +48,15 @@ public struct ExportReport: Sendable, Hashable, Codable {
         public var participant: String
         /// The participant's name in titles.
         public var name: String
-        /// Pictures or sound.
+        /// Video or audio.
         public var media: MediaKind
         /// The codec's short name.
         public var codec: String
         /// Which layer of a camera it is, in words, where several were offered at once; `nil` otherwise.
         public var layer: String?
-        /// Width of the first picture in pixels.
+        /// Width of the first frame in pixels.
         public var width: Int?
-        /// Height of the first picture in pixels.
+        /// Height of the first frame in pixels.
         public var height: Int?
         /// Its first unit, in nanoseconds from the export's time zero.
         public var startNanoseconds: Int64 = 0
@@ -82,7 +82,7 @@ public struct ExportReport: Sendable, Hashable, Codable {
         public var packetsLost: Int64?
         /// RTP packets that had been lost and came again, if counted.
         public var packetsRepaired: UInt64?
-        /// What its place in time rests on; `nil` for the file's date alone.
+        /// Basis of its position in time; `nil` for the file's date alone.
         public var basis: RTPClockMap.Basis?
         /// Whether its file is as it was written.
         public var isComplete: Bool
@@ -108,7 +108,7 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var output: String
     /// The layout's name.
     public var layout: String
-    /// UTC of the export's time zero, if the recording tells.
+    /// UTC of the export's time zero, if the recording has it.
     public var start: UTCTime?
     /// From time zero to the end of the last unit, in nanoseconds.
     public var durationNanoseconds: Int64
@@ -116,24 +116,26 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var bytes: UInt64
     /// The tracks, in the order of the file.
     public var tracks: [Track]
-    /// What the recording is worth; of an export that is not noted in its manifest yet, nothing is known.
+    /// The verdict on the recording; unknown for an export that is not noted in its manifest yet.
     public var verdict: Certificate.Verdict
-    /// Whether something of the recording is not as it was written, beyond that nobody closed it; not in JSON.
+    /// Whether a part of the recording differs from what was written, apart from files that were not closed; not in
+    /// JSON.
     public var isOfDamaged = false
     /// Whether media came that were wanted and are in no file of the recording, or in one whose times contradict their
     /// arrival; not in JSON.
     public var losesMedia = false
-    /// What became of the packets of each source; `nil` where no journal counts them.
+    /// Outcomes of the packets of each source; `nil` if no journal counts them.
     public var sources: [SourceCounted]?
-    /// Whether it holds a part of the recording only, or what there was while the recording went on; not in JSON.
+    /// Whether it holds only a part of the recording, or the media that were there while the recording was in progress;
+    /// not in JSON.
     public var isPart = false
-    /// What happened in the call, in order of time; at most `maximumEvents`.
+    /// Events of the call, in order of time; at most `maximumEvents`.
     public var events: [CallEvent] = []
-    /// Who spoke when; nil where no audio was decoded, and not in JSON.
+    /// Turns of speech; nil where no audio was decoded, and not in JSON.
     public var speakers: [SpeakingTurn]?
     /// The path of the project for an editor, where one was asked for; not in JSON.
     public var project: String?
-    /// What is missing or doubtful, a sentence each.
+    /// Gaps and doubts, a sentence each.
     public var warnings: [String]
 
     private enum CodingKeys: String, CodingKey {
@@ -154,7 +156,7 @@ public struct ExportReport: Sendable, Hashable, Codable {
         return String(counted.reduce(0) { $0 &+ $1.refusedPackets })
     }
 
-    /// The tracks as a table for people, a line each, with a head line.
+    /// The tracks as a human-readable table, a line each, with a head line.
     public func table() -> String {
         var rows = [
             ["#", "participant", "kind", "codec", "size", "start", "duration", "units", "keyframes", "refused", "gaps"]
@@ -183,16 +185,8 @@ public struct ExportReport: Sendable, Hashable, Codable {
     }
 }
 
-/// The beginning of a peer's name without what could steer a terminal.
-func printable(_ name: String) -> String {
-    let scalars = name.unicodeScalars.prefix(48).map { scalar -> Unicode.Scalar in
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: "?"
-        default: scalar
-        }
-    }
-    return String(String.UnicodeScalarView(scalars))
-}
+/// The beginning of a name that may come from anybody, as short as a line of a table wants it.
+func printable(_ name: String) -> String { printableName(name, limit: 48) }
 
 /// For example `12.345 s`.
 private func seconds(_ nanoseconds: Int64) -> String {

@@ -3,7 +3,7 @@
 public import Model
 public import Storage
 
-/// What an export is made of.
+/// The source of an export.
 public enum ExportSubject: Sendable, Hashable {
     /// One recording.
     case recording(RecordingFolder)
@@ -38,7 +38,7 @@ public enum ExportSubject: Sendable, Hashable {
         }
     }
 
-    /// The folder in which exports go unless somebody asks for another place: that of the first segment that is there.
+    /// The folder in which exports go by default: that of the first segment that exists.
     public var folder: RecordingFolder {
         switch self {
         case .recording(let folder): folder

@@ -5,7 +5,7 @@ import Matroska
 import Storage
 import Timeline
 
-/// What an export says about itself and its tracks, apart from their titles.
+/// Metadata of an export and its tracks, apart from their titles.
 enum ExportTags {
     /// Longer values are cut: notes are people's, and names are peers'.
     private static let maximumLength = 4_096

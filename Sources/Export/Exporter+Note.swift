@@ -3,7 +3,7 @@
 internal import Storage
 internal import Timeline
 
-/// What follows every export: what the recording is worth, in its manifest and in the report.
+/// Work that follows every export: noting the verdict on the recording in its manifest and in the report.
 extension Exporter {
     /// Notes an export that was made in another way; hashes it, and reads the recording's files once.
     ///
@@ -43,7 +43,7 @@ extension Exporter {
         for (index, folder) in subject.folders.enumerated() {
             let contents: RecordingContents
             if let known { contents = known } else { contents = try RecordingContents(folder) }
-            // A manifest that cannot be read is written anew, and what it was stays beside it.
+            // A manifest that cannot be read is replaced, and the old file is kept next to it.
             let (earlier, aside) = (try? Manifest.readOrPutAside(folder)) ?? (nil, nil)
             if let aside {
                 report.isOfDamaged = true
@@ -89,7 +89,7 @@ extension Exporter {
 }
 
 extension ExportSubject {
-    /// What leads from the first folder to the files of another one.
+    /// The path from the first folder to the files of another one.
     fileprivate func prefix(_ index: Int) -> String {
         guard case .series(let series) = self, index > 0 else { return "" }
         return series.prefix(of: series.segments[index])

@@ -21,8 +21,8 @@ public struct ExportProgress: Sendable, Hashable {
 
 /// Makes one file of a recording's tracks: all on one clock, without transcoding.
 ///
-/// It works on any folder, also of a recording that was cut off or still goes on. Calls block; memory does not grow
-/// with the recording but for its journal and the index of the output.
+/// It works on any folder, also of a recording that was cut off or is still in progress. Calls block; memory does not
+/// grow with the recording but for its journal and the index of the output.
 public enum Exporter {
     private static let timestampScaleNanoseconds: UInt64 = 100_000
     /// Players in browsers expect it.
@@ -49,8 +49,8 @@ public enum Exporter {
     ///   - spec: of the layout `tracks`, of which no MP4 is written, or `browser`.
     ///   - program: the program and version that the file names as its maker.
     ///   - output: where to; if left out next to the tracks, under the name of the spec. An older file is replaced.
-    ///   - isNoted: whether the manifest tells of it, and the report of what the recording is worth; not for a file that
-    ///     something else is made of, which is noted by `note`.
+    ///   - isNoted: whether the file is noted in the manifest, and the report has the verdict on the recording; false
+    ///     for an intermediate file, whose final file is noted by `note`.
     ///   - progress: called about every megabyte, on this thread; what it throws ends the export.
     ///   - begins: called once before anything is written, with the codecs of the file's tracks; what it throws ends the
     ///     export.
@@ -134,7 +134,7 @@ public enum Exporter {
         return try Self.note(report, of: subject, contents: input.contentsOfRecording, digest)
     }
 
-    /// What is written before the first unit, and the chat that goes between the units.
+    /// Data that is written before the first unit, and the chat that goes between the units.
     private struct FileHead {
         var info: SegmentInfo
         var tracks: [Track]
@@ -174,7 +174,7 @@ public enum Exporter {
         return ChatTrack(contents, participants: participants, from: merge.startNanoseconds, to: end)
     }
 
-    /// What is exported, as the tracks of the file.
+    /// The source of the export, as the tracks of the file.
     private static func lanes(
         _ contents: RecordingContents,
         _ spec: ExportSpec,
@@ -286,7 +286,7 @@ public enum Exporter {
                 try writeLines(until: nanoseconds)
                 try write(index, nanoseconds, block)
             }
-            // What was said after the last picture and sound.
+            // Messages after the last frame and audio packet.
             try writeLines(until: .max)
             try writer.setChapters(chapters(merge))
             let finish = writer.finish(endNanoseconds: merge.mediaEndNanoseconds)

@@ -20,7 +20,7 @@ struct JoinedLanes {
     }
 
     private let contents: RecordingContents
-    /// Numbers of tracks, and those of the ones from which their streams went on.
+    /// Numbers of tracks, and those of the tracks whose streams they continue.
     private let predecessors: [Int: Int]
     private let followed: Set<Int>
     /// The parts of the recording that tracks were opened in.
@@ -88,7 +88,7 @@ struct JoinedLanes {
 
     /// The track that is over when the source begins, and of which it is the rest.
     ///
-    /// Of several it is one of the same media section, and then the one that ended last.
+    /// If there are several, a track of the same media section is preferred, and then the one that ended last.
     private mutating func over(before source: TrackSource) -> Int? {
         guard let start = source.firstNanoseconds, let opened = source.opened else { return nil }
         var found: (index: Int, isOfSection: Bool, end: Int64)?

@@ -17,12 +17,12 @@ struct JournalFacts {
     /// The accounts of the sources, the newest of each, in the order of the journal.
     private(set) var accounts: [SourceCounted] = []
     private var accountIndex: [AccountKey: Int] = [:]
-    /// What our answers refused, each once.
+    /// Media that our answers refused, each once.
     private(set) var refusedMedia: [MediaRefused] = []
     /// The entry, from 1, whose time goes back too far.
     private(set) var backwardsEntry: Int?
 
-    /// Connections are numbered anew by each process.
+    /// Each process numbers its connections from the beginning.
     private struct AccountKey: Hashable {
         var part: Int
         var connection: UInt64
@@ -33,8 +33,8 @@ struct JournalFacts {
 
     /// Enough to see through a second of congestion or more.
     private static let maximumAnchors = 16
-    /// What a unit tells is written with it, and a disk that hangs may hold up as many as the recorder's queue takes, while
-    /// the clock goes on.
+    /// A record about a unit is written together with the unit, and a disk that hangs may delay as many as the
+    /// recorder's queue holds, while the clock continues.
     private static let greatestStepBack: UInt64 = 600_000_000_000
     private static let maximumAccounts = 10_000
     private static let maximumRefused = 100

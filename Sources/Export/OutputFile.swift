@@ -4,10 +4,10 @@ import FoundationEssentials
 import Matroska
 import Storage
 
-/// An export while it is written: a hidden file beside its final place, locked against a second export.
+/// An export while it is written: a hidden file next to its final path, locked against a second export.
 ///
-/// Bytes are gathered and written a megabyte at a time. Whoever is killed leaves a file that the next export to the
-/// same place takes over.
+/// Bytes are gathered and written a megabyte at a time. A process that is killed leaves a file that the next export to
+/// the same path takes over.
 final class OutputFile {
     let path: String
     let partialPath: String
@@ -19,7 +19,7 @@ final class OutputFile {
     private var isCommitted = false
 
     private static let bufferSize = 1 << 20
-    /// Written data are forced to the disk each time that they are so many: gigabytes at once would hold up the
+    /// Written data are forced to the disk each time this many have gathered: gigabytes at once would hold up the
     /// recordings on the same disk.
     private static let synchroniseEvery: UInt64 = 64 << 20
 
@@ -70,7 +70,7 @@ final class OutputFile {
         }
     }
 
-    /// Puts the file in its place, over an older one; returns when it is on the disk under its name.
+    /// Moves the file to its final path, over an older one; returns when it is on the disk under its name.
     ///
     /// - Parameter path: its place, if that was not known before.
     func commit(as path: String? = nil) throws(ExportError) {

@@ -5,7 +5,7 @@ import FoundationEssentials
 public import Storage
 import Timeline
 
-/// A project of OpenTimelineIO beside an export: an editor opens every track where it belongs on one timeline.
+/// A project of OpenTimelineIO next to an export: an editor opens every track where it belongs on one timeline.
 ///
 /// Editors take one stream of a file, so clips refer to the track files of the recording and not to the export.
 public enum ProjectFile {
@@ -24,7 +24,7 @@ public enum ProjectFile {
         let stem = name.split(separator: ".").dropLast().joined(separator: ".")
         let directory = components.dropLast().joined(separator: "/")
         let path = directory + "/" + (stem.isEmpty ? name : stem) + ".otio"
-        // Beside the tracks the project moves with them; elsewhere it has to name the place.
+        // Next to the tracks, the project moves with them; elsewhere it must name their folder.
         let base = directory == folder.path ? "" : "file://" + Self.encoded(folder.path) + "/"
         let timeline = Document(
             name: report.output.split(separator: "/").last.map(String.init) ?? "call",
@@ -80,7 +80,7 @@ public enum ProjectFile {
     private static func encoded(_ path: String) -> String { PercentCoding.encode(path, keeping: "/") }
 }
 
-// The members have the names of OpenTimelineIO's JSON, and `OTIO_SCHEMA` tells the version of each object.
+// The members have the names of OpenTimelineIO's JSON, and `OTIO_SCHEMA` is the version of each object.
 extension ProjectFile {
     private struct Instant: Encodable {
         let OTIO_SCHEMA = "RationalTime.1"

@@ -14,7 +14,8 @@ extension RecordingContents {
 
     /// The manifest of what the folder holds, with the exports that an earlier one knows.
     ///
-    /// What a file held when its hash was taken first stays: a file that was changed is not made good by an export.
+    /// The contents that a file had when its hash was first taken stay in the manifest: an export does not make a
+    /// changed file valid.
     func manifest(_ folder: RecordingFolder, _ certificate: Certificate, earlier: Manifest?) -> Manifest {
         var manifest = Manifest(
             room: self.room,
@@ -64,7 +65,7 @@ extension RecordingContents {
     ) -> [Certificate.FileDigest] {
         let before = Dictionary(earlier.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let changed = Set(certificate.findings.filter { $0.kind == .fileChanged }.compactMap(\.file))
-        // Files that nobody closed may still be mended, until the recording is over.
+        // Files that were not closed may still be mended, until the recording is over.
         let open =
             self.history.isFinished
             ? [] : Set(self.sources.filter { $0.number.map { self.history.closed[$0] == nil } ?? false }.map(\.file))
@@ -77,18 +78,21 @@ extension RecordingContents {
 }
 
 extension Manifest {
-    /// Writes the manifest, and the certificate for people beside it.
+    /// Writes the manifest, and the certificate as text next to it, and removes the signature of the one before.
     func write(_ folder: RecordingFolder, with certificate: Certificate) throws(StorageError) {
         try self.write(folder)
+        // Before it for a crash between the two, behind it for the daemon, which may have signed the old one since.
+        try folder.removeSignature()
         try File.replace(folder.certificatePath, with: Array(certificate.text.utf8))
+        try folder.removeSignature()
     }
 
-    /// The most manifests that are kept beside the one that can be read.
+    /// The most unreadable manifests that are kept.
     private static let mostPutAside = 100
 
     /// The manifest that is there; one that cannot be read gets another name, and stays.
     ///
-    /// - Returns: the manifest, and the new name of what was in its place.
+    /// - Returns: the manifest, and the new name of the file that it replaces.
     static func readOrPutAside(_ folder: RecordingFolder) throws(StorageError) -> (manifest: Manifest?, aside: String?)
     {
         do throws(StorageError) {
@@ -136,7 +140,7 @@ extension RecordingFolder {
     }
 }
 
-/// What a track file holds; only the heads of its blocks are read.
+/// Contents of a track file; only the heads of its blocks are read.
 struct UnitCount {
     private(set) var units: UInt64 = 0
     private(set) var bytes: UInt64 = 0
@@ -155,7 +159,7 @@ struct UnitCount {
                 self.lastNanoseconds = max(self.lastNanoseconds, head.timeNanoseconds)
             }
         } catch {
-            // What could be counted is.
+            // The count so far is used.
         }
     }
 }

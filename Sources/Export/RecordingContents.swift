@@ -7,7 +7,7 @@ import Model
 import Storage
 import Timeline
 
-/// What a recording's folder holds, as the journal and the track files tell; either may be cut anywhere.
+/// Contents of a recording's folder, from the journal and the track files; either may be cut anywhere.
 struct RecordingContents {
     /// A sender may change its size with every keyframe.
     private static let mostSizes = 16
@@ -26,18 +26,18 @@ struct RecordingContents {
     /// How people see the participants.
     private(set) var shown = ShownNames([])
     var packets: [Int: PacketsCounted] = [:]
-    /// The sizes of a track's pictures, each once, as they came; bounded.
+    /// The sizes of a track's frames, each once, as they came; bounded.
     private(set) var sizes: [Int: [PictureSize]] = [:]
     /// How a track's frames are turned.
     private var turns: [Int: VideoTurns] = [:]
-    /// What the journal tells of the call itself.
+    /// Events of the call in the journal.
     var happenings = Happenings()
     private var damage: [Int: DamagedSpans] = [:]
     /// Whether units that cannot be decoded are read as well.
     private var keepsDamaged = true
     /// How the tracks of a series follow each other; `nil` for a recording.
     private(set) var seriesJournal: SeriesJournal?
-    /// What a certificate needs of the journal.
+    /// Facts of the journal that a certificate needs.
     var facts = JournalFacts()
     /// How far the journal can be read and trusted.
     var journal = Journal()
@@ -49,7 +49,7 @@ struct RecordingContents {
     /// Usable tracks: by participant in order of appearance, video first, then by file.
     var sources: [TrackSource] = []
     var warnings: [String] = []
-    /// Whether a process still recorded when this was read; not told of a series.
+    /// Whether a process still recorded when this was read; always false for a series.
     private(set) var goesOn = false
 
     /// Reads the journal and opens every track file; what cannot be used becomes a warning.
@@ -129,7 +129,8 @@ struct RecordingContents {
         for index in self.sources.indices { self.sources[index].rest() }
     }
 
-    /// Opens a segment's file, with the pictures that refer to those of the file before it, if they can be decoded after them.
+    /// Opens a segment's file, including the frames that refer to those of the file before it, if they can be decoded
+    /// after them.
     private mutating func openKnown(
         _ record: TrackOpened,
         _ segment: RecordingSeries.Segment,
@@ -298,7 +299,7 @@ struct RecordingContents {
                 prefix: prefix,
                 place: place
             )
-            // What cannot be decoded by this file alone is there all the same.
+            // Units that this file alone cannot decode still count as present.
             guard source.next != nil || source.leftOut.units > 0 else {
                 self.unusable[prefix + file] = ExportError(.storage, "\(file) has no units")
                 self.warnings.append("\(prefix)\(file) has no units")

@@ -40,8 +40,8 @@ extension Fleet {
     /// Those that wait, the first to get a place first.
     private var queued: [String] {
         self.rooms.values.filter { $0.phase == .queued }
-            .sorted { ($1.priority, $0.since, $0.order.name) < ($0.priority, $1.since, $1.order.name) }
-            .map(\.order.name)
+            .sorted { ($1.priority, $0.since, $0.spec.name) < ($0.priority, $1.since, $1.spec.name) }
+            .map(\.spec.name)
     }
 
     /// The room that loses its place first: the least important, of equals the one that has it for the shortest time.
@@ -52,6 +52,6 @@ extension Fleet {
             case .idle, .queued, .leaving, .backingOff, .failed: false
             }
         }
-        .min { ($0.priority, $1.since, $0.order.name) < ($1.priority, $0.since, $1.order.name) }?.order.name
+        .min { ($0.priority, $1.since, $0.spec.name) < ($1.priority, $0.since, $1.spec.name) }?.spec.name
     }
 }

@@ -4,71 +4,45 @@ internal import Basics
 internal import Model
 
 extension Fleet {
-    mutating func define(_ order: RoomSpec, _ now: Duration) {
-        guard var room = self.rooms[order.name] else {
-            self.rooms[order.name] = FleetRoom(order: order, settings: self.settings.restart, now: now)
+    mutating func define(_ spec: RoomSpec, _ revision: UInt64, _ now: Duration) {
+        guard var room = self.rooms[spec.name] else {
+            self.rooms[spec.name] = FleetRoom(spec: spec, revision, settings: self.settings.restart, now: now)
             return
         }
-        guard room.order != order || room.isRemoved else { return }
-        let before = room.order
-        room.order = order
-        room.isRemoved = false
-        if order.record == nil, before.record != nil {
-            switch room.ordered {
-            // Whoever says now that nothing is recorded says it of the next worker, too.
-            case .record, nil: room.ordered = nil
-            // But what somebody paused is not recorded again by itself.
-            case .pause: room.ordered = .hold
-            case .stop, .hold: break
-            }
+        guard room.spec != spec || room.isRemoved else { return }
+        let before = room.spec
+        (room.spec, room.revision, room.isRemoved) = (spec, revision, false)
+        let changes = spec.changes(from: before)
+        // A request for the recording is none for another try.
+        let isAnother = changes != [.recording]
+        if isAnother {
+            room.restart.reset()
+            room.refusal = nil
         }
-        room.restart.reset()
-        room.refusal = nil
-        self.rooms[order.name] = room
-        let changes = order.changes(from: before)
-        // Waits are the fleet's; but who stands before a full room has a worker that knows the old one.
-        let hasItsWait = room.phase == .joined || before.whenFullSeconds == order.whenFullSeconds
-        let staysCalled = hasItsWait && changes.isSubset(of: [.send, .record, .outputs, .priority, .rejoin])
-        let staysKicked = staysCalled && before.afterKickSeconds == order.afterKickSeconds
-        if staysCalled, let worker = self.commandable(order.name) {
-            // Only what we send, record or send on changed: the call goes on.
-            if changes.contains(.record) {
-                self.actions.append(.send(worker, .recordOrder(room: order.name, order.record)))
-                // Else it would record as soon as it may.
-                if order.record == nil, room.ordered == .hold {
-                    self.actions.append(.send(worker, .stopRecording(room: order.name)))
-                }
-            }
-            if changes.contains(.send) {
-                self.actions.append(.send(worker, .camera(room: order.name, order.send)))
-            }
-            if changes.contains(.outputs) {
-                self.actions.append(.send(worker, .outputs(room: order.name, order.outputs)))
-            }
+        self.rooms[spec.name] = room
+        // Waits are the fleet's; but a room that is full has a worker that knows the old one.
+        let hasItsWait = room.phase == .joined || before.whenFullSeconds == spec.whenFullSeconds
+        let staysCalled =
+            hasItsWait && changes.isSubset(of: [.send, .record, .recording, .outputs, .priority, .rejoin])
+        let staysKicked = staysCalled && before.afterKickSeconds == spec.afterKickSeconds
+        if staysCalled, let worker = self.commandable(spec.name) {
+            // The call continues.
+            self.actions.append(.send(worker, .be(spec, revision: revision)))
         } else if room.phase == .starting {
-            // Its worker has not heard of it yet, and will hear of the new order.
+            // Its worker has not heard of it yet, and will hear of the new spec.
         } else if room.worker != nil {
-            self.leave(order.name, reason: "the room's definition changed", now)
-        } else if room.isWanted, !(room.isKicked && staysKicked) {
-            self.assign(order.name, now)
+            self.leave(spec.name, reason: "the room's definition changed", now)
+        } else {
+            // The recording of a worker that died was to be finished: it is left to a repair.
+            if spec.recording == .off { self.rooms[spec.name]?.unfinished = nil }
+            if room.isWanted, isAnother, !(room.isKicked && staysKicked) { self.assign(spec.name, now) }
         }
-    }
-
-    /// Notes what somebody ordered for the recording; its worker is told by whoever took the order.
-    mutating func order(_ name: String, _ order: RecordingOrder?) {
-        guard let room = self.rooms[name] else { return }
-        // Nothing may be recorded any more since the worker was told to pause.
-        let isTooLate = order == .pause && room.order.record == nil
-        self.rooms[name]?.ordered = isTooLate ? .hold : order
-        guard isTooLate, let worker = self.commandable(name) else { return }
-        self.actions.append(.send(worker, .stopRecording(room: name)))
     }
 
     mutating func remove(_ name: String, _ now: Duration) {
         guard var room = self.rooms[name] else { return }
         room.isRemoved = true
         room.isWanted = false
-        room.ordered = nil
         self.rooms[name] = room
         if room.worker != nil { self.leave(name, reason: "the room was removed", now) } else { self.forget(name) }
     }
@@ -76,7 +50,6 @@ extension Fleet {
     mutating func want(_ name: String, _ isWanted: Bool, _ reason: String, _ now: Duration) {
         guard var room = self.rooms[name], room.isWanted != isWanted, !room.isRemoved else { return }
         room.isWanted = isWanted
-        if !isWanted { room.ordered = nil }
         self.rooms[name] = room
         if isWanted {
             if room.worker == nil { self.assign(name, now) }
@@ -132,19 +105,14 @@ extension Fleet {
 
     mutating func sendJoin(_ name: String, to id: WorkerID, _ now: Duration) {
         guard var room = self.rooms[name] else { return }
-        var order = room.order
-        order.ordered = room.ordered
-        // One that was to be finished and is not, is left to a repair.
-        switch room.ordered {
-        case .stop, .hold: room.unfinished = nil
-        case nil: if order.record == nil { room.unfinished = nil }
-        case .record, .pause: break
-        }
-        order.continues = room.unfinished?.folder
-        room.isContinuing = order.continues != nil
+        var spec = room.spec
+        // A recording that was to be finished and is not, is left to a repair.
+        if spec.recording == .off { room.unfinished = nil }
+        spec.continues = room.unfinished?.folder
+        room.isContinuing = spec.continues != nil
         room.enter(.joining, now: now)
         self.rooms[name] = room
-        self.actions.append(.send(id, .join(order)))
+        self.actions.append(.send(id, .be(spec, revision: room.revision)))
     }
 
     mutating func leave(_ name: String, reason: String, _ now: Duration) {

@@ -43,8 +43,6 @@ extension Fleet {
         case .recordingFinished(let room, let reference, _):
             guard self.rooms[room]?.unfinished?.id == reference.id else { return }
             self.rooms[room]?.unfinished = nil
-            // A pause is one of its recording.
-            if self.rooms[room]?.ordered == .pause { self.rooms[room]?.ordered = .record }
         case .recordingDegraded, .participantJoined, .participantLeft, .peerRefused, .firstUnit, .outputFailed,
             .outputRecovered, .keyframe, .graph, .commandDone, .commandFailed:
             break
@@ -135,7 +133,7 @@ extension Fleet {
             return
         }
         self.rooms[name]?.isKicked = true
-        if let seconds = room.order.afterKickSeconds {
+        if let seconds = room.spec.afterKickSeconds {
             // Up to a tenth more: many recorders of one server do not come back at the same instant.
             let until = now + Duration.seconds(seconds).varied(by: 1000...1100, random: self.chance())
             self.rooms[name]?.enter(.backingOff(until: until), reason: reason, now: now)

@@ -55,10 +55,9 @@ public struct Fleet: Sendable {
     /// - Parameter now: time since any fixed instant; never goes back.
     public mutating func handle(_ input: FleetInput, now: Duration) -> [FleetAction] {
         switch input {
-        case .define(let order): self.define(order, now)
+        case .define(let spec, let revision): self.define(spec, revision, now)
         case .remove(let room): self.remove(room, now)
         case .want(let room, let isWanted, let reason): self.want(room, isWanted, reason, now)
-        case .order(let room, let order): self.order(room, order)
         case .retry(let room): self.retry(room, now)
         case .event(let id, let event): self.handle(event, of: id, now)
         case .exited(let id, let reason, let wasSignal): self.exited(id, reason, wasSignal: wasSignal, now)

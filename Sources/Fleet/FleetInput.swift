@@ -4,15 +4,12 @@ public import Model
 
 /// What happens to the fleet.
 public enum FleetInput: Sendable, Hashable {
-    /// A room is to be known, or its order changed; an equal order changes nothing.
-    case define(RoomSpec)
+    /// A room is to be like this, as `RoomIntent` says; an equal spec changes nothing.
+    case define(RoomSpec, revision: UInt64 = 1)
     /// A room is to be left and forgotten.
     case remove(room: String)
     /// Whether we should be in a room.
     case want(room: String, Bool, because: String = "it is not wanted")
-    /// What somebody orders for the room's recording, `nil` nothing any more; workers that are there have been told, or are
-    /// told by others. It is forgotten when the room is not wanted any more.
-    case order(room: String, RecordingOrder?)
     /// Somebody asks for the room now: what failed before is forgotten.
     case retry(room: String)
     /// A line of a worker.

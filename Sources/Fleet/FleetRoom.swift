@@ -35,7 +35,9 @@ public struct FleetRoom: Sendable, Hashable {
     }
 
     /// What its worker is told.
-    public internal(set) var order: RoomSpec
+    public internal(set) var spec: RoomSpec
+    /// The revision of that.
+    public internal(set) var revision: UInt64
     /// Whether we should be there.
     public internal(set) var isWanted = false
     /// Where its life is.
@@ -54,8 +56,6 @@ public struct FleetRoom: Sendable, Hashable {
     public internal(set) var status = RoomStatus()
     /// The recording that goes on, or that the next worker goes on with.
     public internal(set) var unfinished: RecordingReference?
-    /// What somebody ordered for the recording since the room is wanted: the next worker is told, too.
-    public internal(set) var ordered: RecordingOrder?
     /// Workers that were told to go on with `unfinished`, and ended before they said that they do.
     var failedContinuations = 0
     /// Whether its worker was told to go on with `unfinished`, and has not said that it does.
@@ -68,14 +68,14 @@ public struct FleetRoom: Sendable, Hashable {
     var isRemoved = false
     var restart: RestartPolicy
 
-    init(order: RoomSpec, settings: RestartPolicy.Settings, now: Duration) {
-        self.order = order
+    init(spec: RoomSpec, _ revision: UInt64, settings: RestartPolicy.Settings, now: Duration) {
+        (self.spec, self.revision) = (spec, revision)
         self.since = now
         self.restart = RestartPolicy(settings: settings)
     }
 
     /// How important it is, 0 to 100.
-    var priority: Int { self.order.priority }
+    var priority: Int { self.spec.priority }
 
     /// The worker that was to go on with the recording ended.
     ///
@@ -91,8 +91,6 @@ public struct FleetRoom: Sendable, Hashable {
 
     /// The worker records.
     mutating func recordingStarted(_ reference: RecordingReference) {
-        // A pause is one of its recording.
-        if self.ordered == .pause, self.unfinished?.id != reference.id { self.ordered = .record }
         self.unfinished = reference
         self.isContinuing = false
         self.failedContinuations = 0

@@ -2,7 +2,7 @@
 
 internal import CGStreamer
 
-/// What a C callback gets as its user data: a Sendable closure and nothing else.
+/// The user data of a C callback: a Sendable closure and nothing else.
 ///
 /// C owns one reference from the registration until it calls the destroy notification, so the box outlives every call.
 /// The closure is written outside any actor: a closure of a MainActor context would die when GStreamer calls it from

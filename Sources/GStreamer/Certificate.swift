@@ -39,7 +39,7 @@ public struct Certificate: Sendable {
 public enum CertificateHash: String, Sendable, CaseIterable {
     /// SHA-1: too weak to accept, known so that it can be named.
     case sha1
-    /// SHA-256: what everybody sends.
+    /// SHA-256: the common one.
     case sha256
     /// SHA-384.
     case sha384

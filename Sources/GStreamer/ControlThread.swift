@@ -7,11 +7,11 @@ internal import Synchronization
 /// The thread on which everything of GStreamer that may block is called: state changes, linking, property reads.
 ///
 /// Work runs in the order in which it was given. A piece of work that does not return within its deadline is reported
-/// as `timedOut` and goes on holding the thread: its owner gives the worker up.
+/// as `timedOut` and continues to hold the thread: its owner abandons the worker.
 public final class ControlThread: Sendable {
     private let queue: DispatchQueue
 
-    /// A thread of its own, named for debuggers.
+    /// A new thread, named for debuggers.
     public init(name: String) {
         self.queue = DispatchQueue(label: name)
     }
@@ -34,10 +34,11 @@ public final class ControlThread: Sendable {
         }
     }
 
-    /// Runs `body` on the thread if its turn comes by the deadline, and never otherwise: nobody is told that something
-    /// came too late which is begun after all.
+    /// Runs `body` on the thread if its turn comes by the deadline, and never otherwise: work that was reported as too
+    /// late is never begun.
     ///
-    /// What has begun may take as long as `limit`; then it is reported, and goes on holding the thread, as with `run`.
+    /// Work that has begun may take as long as `limit`; then it is reported, and continues to hold the thread, as with
+    /// `run`.
     ///
     /// - Throws: what `body` throws, or `GStreamerError.Code.timedOut`.
     public func runInTime<Result: Sendable>(
@@ -71,7 +72,7 @@ public final class ControlThread: Sendable {
     }
 }
 
-/// Something that is done or given up, whichever comes first.
+/// A piece of work that is begun or abandoned, whichever comes first.
 private final class Turn: Sendable {
     private let isTaken = Mutex(false)
 

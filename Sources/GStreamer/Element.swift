@@ -14,7 +14,7 @@ public final class Element: @unchecked Sendable {
         self.pointer = pointer
     }
 
-    /// Adds a reference of its own; a floating one is sunk.
+    /// Adds a reference; a floating one is sunk.
     init(referencing pointer: UnsafeMutablePointer<GstElement>) {
         gst_object_ref_sink(pointer)
         self.pointer = pointer
@@ -55,7 +55,7 @@ public final class Element: @unchecked Sendable {
         }
     }
 
-    /// What the `src` pad can give as far as its element knows in its present state, in GStreamer's notation.
+    /// Caps that the `src` pad can give as far as its element knows in its present state, in GStreamer's notation.
     public var offeredCaps: String? {
         guard let pad = try? self.staticPad("src"), let offered = gst_pad_query_caps(pad.pointer, nil) else {
             return nil

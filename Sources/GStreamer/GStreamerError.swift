@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What went wrong at the border to GStreamer.
+/// An error at the border to GStreamer.
 public struct GStreamerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of failure.
     public enum Code: String, Sendable, Hashable {

@@ -13,7 +13,7 @@ public final class OneShot<Value: Sendable, Failure: Error>: Sendable {
         self.continuation = Mutex(continuation)
     }
 
-    /// Resumes it, if nobody has.
+    /// Resumes it, if that was not done yet.
     ///
     /// Any thread.
     public func resume(with result: Result<Value, Failure>) {
@@ -24,7 +24,7 @@ public final class OneShot<Value: Sendable, Failure: Error>: Sendable {
         waiting?.resume(with: result)
     }
 
-    /// Resumes it after a time, if nobody has and `mayResume` says so then.
+    /// Resumes it after a time, if that was not done yet and `mayResume` says so then.
     ///
     /// Any thread.
     public func resume(

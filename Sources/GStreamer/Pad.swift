@@ -14,7 +14,7 @@ public final class Pad: @unchecked Sendable {
         self.pointer = pointer
     }
 
-    /// Adds a reference of its own.
+    /// Adds a reference.
     init(referencing pointer: UnsafeMutablePointer<GstPad>) {
         gst_object_ref(UnsafeMutableRawPointer(pointer))
         self.pointer = pointer
@@ -24,7 +24,7 @@ public final class Pad: @unchecked Sendable {
         gst_object_unref(self.pointer)
     }
 
-    /// What the RTP caps of the pad say; nil if the pad has none yet or they are not RTP.
+    /// The RTP caps of the pad; nil if the pad has none yet or they are not RTP.
     public var rtpFormat: RTPFormat? {
         guard let caps = gst_pad_get_current_caps(self.pointer) ?? gst_pad_query_caps(self.pointer, nil) else {
             return nil

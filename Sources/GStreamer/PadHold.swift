@@ -3,7 +3,7 @@
 internal import CTapedeck
 internal import Synchronization
 
-/// Keeps what comes out of a ghost pad until somebody takes it; the streaming thread does not wait.
+/// Keeps the output of a ghost pad until a consumer takes it; the streaming thread does not wait.
 final class PadHold: @unchecked Sendable {
     // The C hold is changed under the stream lock only.
     private let pointer: OpaquePointer

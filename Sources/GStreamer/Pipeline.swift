@@ -3,11 +3,11 @@
 internal import CGStreamer
 internal import CTapedeck
 
-/// What a pipeline's bus said, reduced to what we act on.
+/// A message of a pipeline's bus, reduced to the parts that we act on.
 public enum BusEvent: Sendable, Hashable {
     /// An element failed; the pipeline is of no more use.
     case error(element: String, message: String, debug: String?)
-    /// An element complains and goes on.
+    /// An element complains and continues.
     case warning(element: String, message: String)
     /// All sinks saw the end of the stream.
     case endOfStream
@@ -16,8 +16,8 @@ public enum BusEvent: Sendable, Hashable {
 /// Owner of one GstPipeline.
 ///
 /// Its bus is read by a sync handler that translates, hands over and drops: a queued message would keep removed
-/// elements alive. Whoever owns a pipeline calls `stop()` on the control thread before letting
-/// go; `deinit` only drops the reference.
+/// elements alive. The owner of a pipeline calls `stop()` on the control thread before releasing it; `deinit` only
+/// drops the reference.
 public final class Pipeline: @unchecked Sendable {
     let pointer: UnsafeMutablePointer<GstElement>
     private var bin: UnsafeMutablePointer<GstBin> {
@@ -43,8 +43,8 @@ public final class Pipeline: @unchecked Sendable {
         self.init(sinking: pipeline, onBus: onBus)
     }
 
-    /// Keeps from the depayloaders of pictures that are in it, or come into it, what they cannot take of a peer, and what would
-    /// make a picture larger than one may be.
+    /// Protects the video depayloaders that are in it, or come into it, from packets that they cannot take, and from
+    /// packets that would make a frame larger than allowed.
     ///
     /// Once, before the first packet.
     func protectDepayloaders() {
@@ -116,7 +116,7 @@ public final class Pipeline: @unchecked Sendable {
         try self.set(GST_STATE_READY, "open")
     }
 
-    /// Reads and decodes up to the first picture and sound, and holds them until `play`.
+    /// Reads and decodes up to the first frame and audio, and holds them until `play`.
     ///
     /// Does not wait for them.
     ///
@@ -147,7 +147,7 @@ public final class Pipeline: @unchecked Sendable {
         try self.set(GST_STATE_PLAYING, "start")
     }
 
-    /// Tells the sources to end: what is on the way comes through, files are completed, then the bus says `endOfStream`.
+    /// Asks the sources to end: media on the way come through, files are completed, then the bus says `endOfStream`.
     ///
     /// Does not wait for it. Control thread only.
     public func sendEndOfStream() {

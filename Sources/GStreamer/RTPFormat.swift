@@ -2,7 +2,7 @@
 
 internal import CGStreamer
 
-/// What identifies a received RTP stream, from the caps of webrtcbin's source pad.
+/// Identity of a received RTP stream, from the caps of webrtcbin's source pad.
 public struct RTPFormat: Sendable, Hashable {
     /// `audio` or `video`.
     public var media: String

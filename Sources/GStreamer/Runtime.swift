@@ -5,7 +5,7 @@ internal import CTapedeck
 
 /// The GStreamer library of this process.
 public enum Runtime {
-    /// What initialisation found; computed once.
+    /// The result of initialisation; computed once.
     private static let outcome: Result<String, GStreamerError> = {
         var error: UnsafeMutablePointer<GError>?
         guard gst_init_check(nil, nil, &error) != 0 else {
@@ -33,8 +33,8 @@ public enum Runtime {
         try self.outcome.get()
     }
 
-    /// malloc keeps less of what is free than it would by itself: no more heaps than processors, and half a megabyte at
-    /// the end of each (docs/decisions/0105).
+    /// Makes malloc keep less free memory than by default: no more heaps than processors, and half a megabyte at the
+    /// end of each (docs/decisions/0105).
     ///
     /// At the start of a process, before there are threads. An environment that has settings for malloc is left alone.
     public static func boundHeaps() { CTapedeck_bound_heaps() }
@@ -66,7 +66,7 @@ public enum Runtime {
         CTapedeck_suspended_nanoseconds()
     }
 
-    /// The calling thread, and every one that it starts from now on, gets the disk when nobody else wants it.
+    /// The calling thread, and every one that it starts from now on, gets only idle disk time.
     ///
     /// For work that must not make recordings wait (ioprio_set(2), class idle).
     /// - Returns: false if the kernel did not take it.

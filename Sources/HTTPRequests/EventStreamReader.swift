@@ -4,7 +4,8 @@
 public struct EventStreamReader: Sendable {
     /// One event.
     public struct Event: Sendable, Hashable {
-        /// What continues the stream behind this event, as `Last-Event-ID`; nil before the first one that the server named.
+        /// The id that continues the stream after this event, as `Last-Event-ID`; nil before the first one that the
+        /// server named.
         public var id: String?
         /// The type of the event; `message` where the server gave none.
         public var type: String
@@ -44,7 +45,7 @@ public struct EventStreamReader: Sendable {
         return events
     }
 
-    /// What a line says; an event if it is an empty one that ends it.
+    /// Reads a line; returns an event if it is an empty one that ends it.
     private mutating func endLine() -> Event? {
         let line = String(decoding: self.line, as: UTF8.self)
         self.line = []

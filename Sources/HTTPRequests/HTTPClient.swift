@@ -8,7 +8,7 @@ internal import Synchronization
 /// Redirects are not followed, bodies are not decompressed, and proxies of the environment are not used: a request goes to
 /// where its URL points. All clients of the process share one thread and a few idle connections.
 public struct HTTPClient: Sendable, Hashable {
-    /// What is sent.
+    /// The content of a request.
     public struct Request: Sendable, Hashable {
         /// The method, for example `PATCH`.
         public var method: String
@@ -24,7 +24,7 @@ public struct HTTPClient: Sendable, Hashable {
         public var maximumBodyBytes = 1 << 20
         /// Whether the body of the answer is wanted; its first byte closes the connection otherwise.
         public var readsBody = true
-        /// An address to connect to in the place of the URL's host, as it stands in a URL: IPv6 in brackets.
+        /// An address to connect to instead of the URL's host, in the form of a URL: IPv6 in brackets.
         public var address: String?
 
         /// A request without headers and body.
@@ -48,7 +48,7 @@ public struct HTTPClient: Sendable, Hashable {
         }
     }
 
-    /// What came back, whatever its status.
+    /// The answer, whatever its status.
     public struct Answer: Sendable, Hashable {
         /// 200 to 599.
         public var status: Int
@@ -70,7 +70,7 @@ public struct HTTPClient: Sendable, Hashable {
         case tls(String)
         /// A limit was reached.
         case timedOut
-        /// The server closed the connection in the place of an answer.
+        /// The server closed the connection instead of answering.
         case closedWithoutAnswer
         /// The answer has a larger body, or larger headers, than is taken.
         case tooLarge
@@ -79,7 +79,7 @@ public struct HTTPClient: Sendable, Hashable {
         /// Something else; what, in libcurl's words.
         case other(String)
 
-        /// The reason in plain words, to stand behind the name of the server.
+        /// The reason in plain words, to follow the name of the server.
         public var reason: String {
             switch self {
             case .malformedRequest(let part): "the request cannot be sent: \(part)"
@@ -97,7 +97,7 @@ public struct HTTPClient: Sendable, Hashable {
 
     /// Whether any certificate is taken.
     public var isInsecure: Bool
-    /// A PEM file of certificates that are trusted beside the system's.
+    /// A PEM file of certificates that are trusted in addition to the system's.
     public var trustedCertificatesFile: String?
     /// Limit of a connection, TLS included.
     public var connectTimeout: Duration
@@ -115,7 +115,7 @@ public struct HTTPClient: Sendable, Hashable {
 
     /// Sends a request and takes its answer, whatever its status.
     ///
-    /// Cancelling the task ends it at once. POST and PATCH have a connection of their own; another request is sent again if
+    /// Cancelling the task ends it at once. POST and PATCH have a separate connection; another request is sent again if
     /// the server has closed a kept connection.
     public func send(_ request: Request) async throws(Failure) -> Answer {
         try await self.run(TransferOrder(request: request, client: self, onBytes: nil))

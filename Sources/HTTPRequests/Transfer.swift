@@ -75,7 +75,7 @@ final class Transfer {
             self.set(CURLOPT_SSL_VERIFYPEER, 0)
             self.set(CURLOPT_SSL_VERIFYHOST, 0)
         }
-        // Beside the folder of the system's certificates.
+        // In addition to the folder of the system's certificates.
         if let file = client.trustedCertificatesFile { self.set(CURLOPT_CAINFO, file) }
         CCurl_close_on_exec(self.handle)
     }
@@ -102,7 +102,7 @@ final class Transfer {
     private func setHeaders(_ request: HTTPClient.Request) {
         var lines = request.headers.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
         let names = Set(request.headers.map { $0.name.lowercased() })
-        // libcurl adds these by itself.
+        // libcurl adds these unless they are set.
         for name in ["Accept", "Content-Type", "Expect"] where !names.contains(name.lowercased()) {
             lines.append("\(name):")
         }
@@ -223,7 +223,7 @@ final class Transfer {
         Int(max(1, min(duration.milliseconds, 1_000_000_000)))
     }
 
-    /// What a method or the name of a header is made of (RFC 9110 section 5.6.2).
+    /// Whether a text is a token: the form of a method or a header's name (RFC 9110 section 5.6.2).
     private static func isToken(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"()<>@,;:\\\"/[]?={}".utf8.contains($0) }
     }

@@ -21,11 +21,11 @@ final class TransferLoop: Sendable {
     private struct State {
         var orders: [(TransferOrder, Continuation)] = []
         var hasThread = false
-        /// What wakes the thread; nil before it begins and after its end.
+        /// Wakes the thread; nil before it begins and after its end.
         var bell: Bell?
     }
 
-    /// What the thread sleeps in, for others.
+    /// The call in which the thread sleeps, for others to wake it.
     private struct Bell: @unchecked Sendable {
         // `curl_multi_wakeup` is the only function that any thread may call while another uses the handle.
         let multi: UnsafeMutableRawPointer
@@ -99,7 +99,7 @@ final class TransferLoop: Sendable {
         curl_multi_cleanup(multi)
     }
 
-    /// What was asked since the last call; nil if that is nothing and the thread is to end.
+    /// The requests since the last call; nil if there are none and the thread is to end.
     private func takeOrders(orEnd ends: Bool) -> [(TransferOrder, Continuation)]? {
         self.state.withLock { state in
             guard state.orders.isEmpty, ends else {

@@ -3,7 +3,7 @@
 /// When the steps of a peer connection were done, from the offer to the first packet: nanoseconds of one monotonic
 /// clock.
 ///
-/// Steps that nobody noted are nil.
+/// Steps that were not noted are nil.
 public struct SetupTimes: Sendable, Hashable {
     /// The first offer of either side was there.
     public var offer: Int64?

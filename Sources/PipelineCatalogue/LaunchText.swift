@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What can be read from a launch text without GStreamer: which elements it makes and how they are named.
+/// Facts that can be read from a launch text without GStreamer: its elements and their names.
 struct LaunchText: Sendable, Hashable {
     /// Factories of the elements, in order; an element that is used twice is there twice.
     private(set) var elements: [String] = []

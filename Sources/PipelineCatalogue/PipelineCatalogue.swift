@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All pipeline files that can be used: those that come with the program, and an operator's instead of or beside them.
+/// All usable pipeline files: those that come with the program, and an operator's that replace or add to them.
 ///
 /// Immutable: a session keeps the catalogue that it started with.
 public struct PipelineCatalogue: Sendable, Hashable {

@@ -3,7 +3,7 @@
 internal import Basics
 
 extension PipelineFile {
-    /// What can be accepted and given.
+    /// The media that can be accepted and given.
     private static func mediaNames(_ media: MediaKind) -> [String] {
         ["raw"] + MediaCodec.allCases.filter { $0.kind == media }.map(\.capsName).sorted()
     }
@@ -124,7 +124,7 @@ struct Findings {
 }
 
 extension PipelineParameter {
-    /// What is wrong with the parameter of a launch text.
+    /// Checks the parameter of a launch text.
     fileprivate func check(_ key: String, _ text: LaunchText, _ list: inout Findings) {
         if !text.names.contains(self.element) {
             list.add("\(key).element", "launch has no element with name=\(self.element)")

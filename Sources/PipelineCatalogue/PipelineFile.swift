@@ -7,9 +7,9 @@ public import Basics
 /// The format is documented in `docs/pipelines.md`. A value of this type was decoded, not checked: `findings` says
 /// what is wrong with it.
 public struct PipelineFile: Sendable, Hashable {
-    /// What a file is for; the name of its folder.
+    /// The kind of a file; the name of its folder.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// Makes raw pictures, raw sound, or both.
+        /// Makes raw video, raw audio, or both.
         case capture
         /// Codes raw media.
         case encode
@@ -17,15 +17,15 @@ public struct PipelineFile: Sendable, Hashable {
         case output
     }
 
-    /// What the file is for.
+    /// The kind of the file.
     public var kind: Kind
     /// The file's name without `.yaml`: `a` to `z`, `0` to `9` and `-`.
     public var name: String
-    /// What it does, in one sentence.
+    /// Its purpose, in one sentence.
     public var description: String
-    /// What each port `in_video` or `in_audio` takes: `raw`, or codecs by their RTP encoding names.
+    /// Media that each port `in_video` or `in_audio` takes: `raw`, or codecs by their RTP encoding names.
     public var accepts: [MediaKind: [String]] = [:]
-    /// What each port `out_video` or `out_audio` gives.
+    /// Media that each port `out_video` or `out_audio` gives.
     public var gives: [MediaKind: [String]] = [:]
     /// Names of elements to the pad of each that is free: `sink` or `src`.
     public var ports: [String: String] = [:]
@@ -33,17 +33,17 @@ public struct PipelineFile: Sendable, Hashable {
     public var requires: [String] = []
     /// The launch text; never changed, values are set on its elements.
     public var launch: String
-    /// What can be set, by name.
+    /// The parameters, by name.
     public var parameters: [String: PipelineParameter] = [:]
-    /// The parameter that takes what stands behind the name and a colon, as the path in `file:/a.mp4`.
+    /// The parameter that takes the text after the name and a colon, such as the path in `file:/a.mp4`.
     public var argument: String?
-    /// Of captures: whether media come at their own pace; others are read at the pace of the clock, over and over.
+    /// For captures: whether media come at their own pace; others are read at the pace of the clock, over and over.
     public var isLive = true
-    /// Of captures: whether the machine-readable test pattern is painted into what it gives.
+    /// For captures: whether the machine-readable test pattern is painted into their media.
     public var hasTestPattern = false
-    /// Of encoders: the one with the largest rank that works is used.
+    /// For encoders: the one with the largest rank that works is used.
     public var rank = 0
-    /// Of encoders: whether it has to encode a picture on this host before it is believed to work.
+    /// For encoders: whether it must encode a frame on this host before it counts as working.
     public var isProbed = false
 
     /// A file with its parts set, the others at their defaults.

@@ -6,7 +6,7 @@ public struct PipelineFinding: Error, Sendable, Hashable, CustomStringConvertibl
     public var file: String
     /// The key, as `parameters.path.element`; empty for the whole file.
     public var key: String
-    /// What is wrong; no full stop.
+    /// The fault; no full stop.
     public var message: String
 
     /// A finding with each part given.

@@ -2,7 +2,7 @@
 
 /// A value that can be set on an element of a pipeline file.
 public struct PipelineParameter: Sendable, Hashable {
-    /// What a value is.
+    /// The form of a value.
     public enum Form: String, Sendable, Hashable, CaseIterable {
         /// Any text, taken as it is: paths, addresses, names of devices.
         case string
@@ -16,11 +16,11 @@ public struct PipelineParameter: Sendable, Hashable {
         case word
         /// Media types in GStreamer's notation.
         case caps
-        /// The absolute path of a folder that is there; several properties may be told files in it.
+        /// The absolute path of an existing folder; several properties may get files in it.
         case folder
     }
 
-    /// What a number counts.
+    /// The unit of a number.
     public enum Unit: String, Sendable, Hashable, CaseIterable {
         case bits = "bit/s"
         case kilobits = "kbit/s"
@@ -38,11 +38,11 @@ public struct PipelineParameter: Sendable, Hashable {
     public var element: String
     /// The element's property; empty for a folder.
     public var property: String
-    /// Of a folder: properties of the element, and the name of the file in the folder that each is told.
+    /// For a folder: properties of the element, and the name of the file in the folder that each gets.
     public var files: [String: String] = [:]
-    /// What a value is.
+    /// The form of a value.
     public var form: Form
-    /// What a number counts.
+    /// The unit of a number.
     public var unit: Unit?
     /// The value if none is given, as it is written.
     public var defaultText: String?
@@ -50,9 +50,9 @@ public struct PipelineParameter: Sendable, Hashable {
     public var minimum: Double?
     /// The largest number.
     public var maximum: Double?
-    /// Whether there has to be a value.
+    /// Whether there must be a value.
     public var isRequired = false
-    /// What it does, in a few words.
+    /// Its purpose, in a few words.
     public var description: String?
 
     /// A parameter without default and limits.
@@ -86,7 +86,7 @@ public struct PipelineParameter: Sendable, Hashable {
         }
     }
 
-    /// What a number may be, in words.
+    /// The accepted numbers, in words.
     private var accepted: String {
         let what = self.form == .int ? "a whole number" : "a number"
         let unit = self.unit.map { " \($0.rawValue)" } ?? ""

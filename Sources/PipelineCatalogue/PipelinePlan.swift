@@ -10,7 +10,7 @@ public struct PipelinePlan: Sendable, Hashable {
         public var property: String
         /// The value as text.
         public var text: String
-        /// What the value is; a `string` is set as it is.
+        /// The form of the value; a `string` is set unchanged.
         public var form: PipelineParameter.Form
     }
 
@@ -52,7 +52,7 @@ public struct PipelinePlan: Sendable, Hashable {
         self.texts[name] = text
     }
 
-    /// Sets what stands behind the file's name and a colon.
+    /// Sets the text after the file's name and a colon.
     public mutating func setArgument(_ text: String) throws(PipelineFinding) {
         guard let argument = self.file.argument else {
             throw PipelineFinding(file: self.file.path, key: "argument", message: "the file takes none")
@@ -85,7 +85,7 @@ public struct PipelinePlan: Sendable, Hashable {
         self.texts[name] = String(within)
     }
 
-    /// What to set for one parameter; nil if the file does not have it, it has no value, or it is a folder.
+    /// The setting for one parameter; nil if the file does not have it, it has no value, or it is a folder.
     public func setting(of name: String) -> Setting? {
         guard let parameter = self.file.parameters[name], parameter.form != .folder, let text = self.texts[name] else {
             return nil
@@ -99,7 +99,7 @@ public struct PipelinePlan: Sendable, Hashable {
             .compactMap { self.texts[$0] }
     }
 
-    /// What to set for a folder: the path of each file.
+    /// The settings for a folder: the path of each file.
     private func settings(ofFolder name: String) -> [Setting] {
         guard let parameter = self.file.parameters[name], let folder = self.texts[name] else { return [] }
         return parameter.files.sorted { $0.key < $1.key }.map { property, file in
@@ -107,7 +107,7 @@ public struct PipelinePlan: Sendable, Hashable {
         }
     }
 
-    /// What to set, in the order of the parameters' names.
+    /// All settings, in the order of the parameters' names.
     ///
     /// - Throws: a finding for a required parameter without a value.
     public func settings() throws(PipelineFinding) -> [Setting] {

@@ -6,11 +6,12 @@ internal import Logging
 internal import Observability
 internal import Synchronization
 
-/// Has a server show new clients what the files of its certificate hold once they are others, as after a renewal.
+/// Gives a server the new contents of its certificate files, for new clients, when the files have changed, for example
+/// after a renewal.
 ///
-/// They are looked at on a queue of its own: a disk that hangs costs no heartbeat, and no client anything.
+/// They are looked at on a separate queue: a disk that hangs delays neither heartbeats nor clients.
 final class CertificateWatch: Sendable {
-    /// Two looks have to find the same: certificate and key are exchanged one after the other.
+    /// Two looks must find the same: certificate and key are replaced one after the other.
     private static let seconds = 10
 
     private let server: RTSPServer
@@ -21,11 +22,11 @@ final class CertificateWatch: Sendable {
     private let state: Mutex<State>
 
     private struct State {
-        /// What the server has.
+        /// The files that the server has.
         var used: Files
-        /// What the last look found.
+        /// The files of the last look.
         var seen: Files
-        /// What could not be used.
+        /// The files that could not be used.
         var refused: Files?
     }
 

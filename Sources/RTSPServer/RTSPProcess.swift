@@ -32,9 +32,9 @@ public struct RTSPProcess: ~Copyable {
         self.logger = logger
     }
 
-    /// Serves until it is told to end or nobody is there to tell.
+    /// Serves until it is asked to end or its parent is gone.
     public mutating func run() {
-        // Some kilobytes for each participant of as many rooms as one command tells of.
+        // Some kilobytes for each participant of as many rooms as one command names.
         var splitter = LineSplitter(maximumLength: 16 << 20)
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         var lastBeat = ContinuousClock.now - .seconds(1)

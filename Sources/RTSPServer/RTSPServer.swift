@@ -5,13 +5,13 @@ public import Model
 
 /// Why a server or a mount cannot be had.
 public struct RTSPServerError: Error, Sendable, Hashable {
-    /// For people.
+    /// A human-readable message.
     public var message: String
 }
 
 /// An RTSP server of what workers send to loopback (RFC 2326): passthrough, nothing is decoded.
 ///
-/// Any thread. GStreamer has to be initialised, and mounts have to end before their server.
+/// Any thread. GStreamer must be initialised, and mounts must end before their server.
 public final class RTSPServer: @unchecked Sendable {
     // The C object locks for itself.
     private let pointer: OpaquePointer
@@ -87,11 +87,11 @@ public final class RTSPServer: @unchecked Sendable {
     }
 }
 
-/// What clients find at some paths, until it is released: then they are told goodbye.
+/// Media for clients at some paths, until it is released: then clients get a goodbye.
 public final class RTSPMount: @unchecked Sendable {
     // The C object locks for itself.
     private let pointer: OpaquePointer
-    // It has to live longer.
+    // It must live longer.
     private let server: RTSPServer
 
     fileprivate init(_ pointer: OpaquePointer, on server: RTSPServer) {

@@ -4,7 +4,7 @@ internal import Basics
 internal import Storage
 internal import Timeline
 
-/// A recording that goes on: its folder, its journal, and what both have so far.
+/// A recording in progress: its folder, its journal, and the figures of both so far.
 struct ActiveRecording: Sendable {
     /// Its place among the recordings that follow each other without a gap.
     struct Place: Sendable {
@@ -20,7 +20,7 @@ struct ActiveRecording: Sendable {
     let changedFolders: [String]
     /// Whether those are yet to be forced to the disk.
     var isNew = true
-    /// From 1; each process that goes on with the recording adds one.
+    /// From 1; each process that continues the recording adds one.
     let part: Int
     /// Where it is in its series, if it is of one.
     let place: Place?
@@ -39,13 +39,14 @@ struct ActiveRecording: Sendable {
     var isNearlyFull: Bool { self.nextNumber > Self.maximumTracks - Self.reserve }
     /// Its export has a descriptor for each, and a text track for the chat.
     private static let maximumTracks = 125
-    /// As many tracks may begin at once before anybody looks.
+    /// This many tracks may begin at once before the next look.
     private static let reserve = 24
-    /// Whether a loss on this side was told.
+    /// Whether a loss on this side was reported.
     var isDegraded = false
-    /// Whether it ended because its folder or its journal was lost, which was told: what else fails of it is no news.
+    /// Whether it ended, with a report, because its folder or its journal was lost; its later failures are not
+    /// reported.
     var isLost = false
-    /// What was written in it since this process began.
+    /// Number of messages written in it since this process began.
     private var messages = 0
     /// How often each participant took another name since this process began.
     private var renamings: [String: Int] = [:]
@@ -61,7 +62,7 @@ struct ActiveRecording: Sendable {
     ///
     /// - Parameters:
     ///   - now: when its first unit came.
-    ///   - previous: the recording that it goes on from without a gap, which is one of a series.
+    ///   - previous: the recording of the same series that this one continues without a gap.
     static func create(
         _ settings: RecorderSettings,
         at now: Int64,
@@ -116,9 +117,9 @@ struct ActiveRecording: Sendable {
         }
     }
 
-    /// Goes on with a recording whose process died.
+    /// Continues a recording whose process died.
     ///
-    /// Track numbers go on after those of the journal and of the files: a file may be there that the journal lost.
+    /// Track numbers continue after those of the journal and of the files: a file may exist that the journal lost.
     static func continuing(
         _ path: String,
         _ settings: RecorderSettings,
@@ -195,7 +196,7 @@ struct ActiveRecording: Sendable {
         let shown = name.map { _ in self.people.shown[track.received.participant] }
         let description = track.description(number: self.nextNumber, name: shown)
         self.nextNumber += 1
-        // One from before a long silence would be older than what the journal says meanwhile.
+        // A report from before a long silence would be older than the newest times in the journal.
         if let report = track.lastReport, now - report.arrivalNanoseconds < Self.oldestReport.nanoseconds {
             self.note(report, track: description.number)
         }

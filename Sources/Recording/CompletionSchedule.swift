@@ -10,7 +10,7 @@ struct CompletionSchedule: Sendable {
     /// Files that are completed at a time.
     static let mostFiles = 16
 
-    /// What has yet to begin, the oldest first.
+    /// Completions that have not begun, the oldest first.
     private var files: [RecordingCompletion] = []
     private var ends: [RecordingCompletion] = []
     private var runningFiles = 0
@@ -32,7 +32,7 @@ struct CompletionSchedule: Sendable {
         }
     }
 
-    /// What may begin now, one at each call.
+    /// The next completion that may begin now, one at each call.
     mutating func next() -> RecordingCompletion? {
         if !self.files.isEmpty, self.runningFiles < Self.mostFiles {
             self.runningFiles += 1
@@ -47,7 +47,7 @@ struct CompletionSchedule: Sendable {
         recording.map { self.incomplete[$0.folder.id] == nil } ?? true
     }
 
-    /// What had begun was performed.
+    /// A completion that had begun was performed.
     mutating func ended(_ completion: RecordingCompletion) {
         switch completion.work {
         case .file:

@@ -3,9 +3,9 @@
 /// Which lines about the damage of one track go into its journal: one each of damage and mending in 200 ms.
 ///
 /// A sender that loses packets around every keyframe would have two lines written for each. Damage that follows a
-/// keyframe so soon is one with the damage before it, and what is between them counts as damaged: an export that leaves
-/// out a few pictures more is right, one that shows some that cannot be decoded is not. So the keyframe's line is held
-/// until it is clear which it is. Pure; instants are nanoseconds of one monotonic clock.
+/// keyframe so soon counts as one with the damage before it, and the time between them counts as damaged. An export may
+/// leave out a few frames too many; it must not show frames that cannot be decoded. The keyframe's line is therefore
+/// held until it is clear which case it is. Pure; instants are nanoseconds of one monotonic clock.
 struct DamageLines: Sendable, Hashable {
     /// A line for the journal.
     struct Line: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What was written before a recording began, for one that begins in the past, or with media that are on their way.
+/// Messages written before a recording began, for one that begins in the past or whose media are still on their way.
 struct EarlyMessages {
     struct Message: Hashable {
         var participant: String
@@ -21,7 +21,7 @@ struct EarlyMessages {
         self.messages.append(message)
     }
 
-    /// What belongs to a recording that began at an instant, none of it before it; everything else is let go.
+    /// The messages that belong to a recording that began at an instant, none of them older; all others are dropped.
     ///
     /// - Parameter isAutomatic: whether the first media began it, which are never quite the first thing that comes.
     mutating func take(since start: Int64, isAutomatic: Bool) -> [Message] {

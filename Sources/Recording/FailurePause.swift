@@ -9,7 +9,7 @@ internal import Basics
 struct FailurePause: Sendable, Hashable {
     static let shortest = RecordingSession.pauseAfterFailure
     private static let longest = Duration.seconds(60)
-    /// Without a failure for so long after a pause, the disk is sound.
+    /// After a pause, this long without a failure means that the disk works again.
     private static let soundness = Duration.seconds(120)
 
     private var next = Self.shortest

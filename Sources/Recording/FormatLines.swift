@@ -2,7 +2,7 @@
 
 internal import Timeline
 
-/// Which changes of a track's format go into its journal: one in 200 ms, which counts those that it stands for.
+/// Which changes of a track's format go into its journal: one in 200 ms, with the number of changes that it summarises.
 ///
 /// A sender may change its format with every keyframe, and send nothing but keyframes. Pure; instants are nanoseconds
 /// of one monotonic clock.

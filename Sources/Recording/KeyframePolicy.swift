@@ -3,13 +3,13 @@
 /// Says when to ask the sender of one video track for a keyframe (PLI, RFC 4585 section 6.3.1).
 ///
 /// At once when the track appears, again every 500 ms until the first keyframe; afterwards on loss, at most once a
-/// second, until a keyframe comes. Where losses go on behind the keyframe, that becomes once in 2 s and then in 4 s,
-/// until there was none for ten seconds. A sender that gives no keyframe to ten requests is asked after 2 s, then 5 s,
-/// then every 10 s: each request may cost everybody else in the call a keyframe. The reorder buffer has given a
+/// second, until a keyframe comes. If losses continue after the keyframe, the interval becomes 2 s and then 4 s, until
+/// ten seconds pass without a loss. A sender that does not answer ten requests is asked after 2 s, then 5 s, then every
+/// 10 s: each request may cost every other participant of the call a keyframe. The reorder buffer has given a
 /// retransmission 500 ms before a packet counts as lost.
 ///
-/// Without any loss the sender is asked 9 s after its last keyframe, so that players can search and cut the file at every
-/// 10 s: Chromium sends one in 3000 frames by itself.
+/// Without any loss the sender is asked 9 s after its last keyframe, because players then can search and cut the file
+/// at every 10 s: Chromium's own interval is 3000 frames.
 ///
 /// Times are nanoseconds of one monotonic clock; one that goes backwards only delays.
 public struct KeyframePolicy: Sendable, Equatable {
@@ -27,7 +27,7 @@ public struct KeyframePolicy: Sendable, Equatable {
     /// Nanoseconds after a keyframe until the next one is asked for, which takes a moment to come.
     private static let longestDistance: UInt64 = 9_000_000_000
 
-    /// The same on a network that goes on losing packets.
+    /// The same on a network that keeps losing packets.
     private static let longestRepairInterval: UInt64 = 4_000_000_000
     /// Losses that are further apart have nothing to do with each other.
     private static let calm: UInt64 = 10_000_000_000
@@ -61,7 +61,7 @@ public struct KeyframePolicy: Sendable, Equatable {
         }
     }
 
-    /// Whether a request has to be sent now; if so, it counts as sent.
+    /// Whether a request must be sent now; if so, it counts as sent.
     public mutating func requestIsDue(at now: UInt64) -> Bool {
         guard now >= self.due else { return false }
         self.lastRequest = now
@@ -81,7 +81,7 @@ public struct KeyframePolicy: Sendable, Equatable {
         return Self.time(now, plus: max(interval, Self.laterIntervals[min(later, Self.laterIntervals.count) - 1]))
     }
 
-    /// Notes that packets are missing; true if a request has to be sent now, which then counts as sent.
+    /// Notes that packets are missing; true if a request must be sent now, which then counts as sent.
     public mutating func lossDetected(at now: UInt64) -> Bool {
         switch self.state {
         case .awaitingFirst:

@@ -9,7 +9,7 @@ internal import Timeline
 ///
 /// Its session's alone.
 final class OpenTrack {
-    /// What its units are told by.
+    /// The number that its units carry.
     let id: UInt64
     let received: ReceivedTrack
     private let source: any PacketSource
@@ -21,26 +21,26 @@ final class OpenTrack {
     var recording: RecordingID?
     /// Which units of the file cannot be decoded.
     var damage = TrackDamage()
-    /// What of that is journalled.
+    /// The damage that is journalled.
     var damageLines = DamageLines()
-    /// After a failed write or synchronisation, too many files, or an RTP clock that starts anew too often: when the track continues in a new file, on the clock of
-    /// arrivals, and why not before.
+    /// When the track continues in a new file, on the clock of arrivals, and why not earlier: a failed write or
+    /// synchronisation, too many files, or an RTP clock that restarts too often.
     private(set) var resumesAt: Int64?
     private(set) var pauseReason = RefusalReason.disk
     /// Files that the disk may have lost units of.
     var failures = FailurePause()
-    /// How often its clock may start anew.
+    /// How often its clock may restart.
     var restarts = RestartLimit()
     /// Its file, or the next one, is among those that its participant may begin.
     var isAdmitted = false
     /// A write failed, and none has succeeded since.
     var hasFailed = false
-    /// Units were left out: pictures go on with a keyframe.
+    /// Units were left out: video continues with a keyframe.
     var awaitsKeyframe = false
     /// The newest sender report; a file that begins later begins with it.
     var lastReport: ReceivedReport?
     var firstUnitDelay: Duration?
-    /// What had been counted when the file was begun; nothing for the first.
+    /// Counters when the file was begun; zero for the first file.
     var countedBefore = PacketCounters()
     /// How many PLIs had been sent when the file before ended.
     private var requestedBefore: UInt64 = 0
@@ -59,10 +59,10 @@ final class OpenTrack {
     private var taken: UInt64 = 0
     /// Packets of those that came while nothing was recorded, or that are in recordings that are over.
     private var elsewhere: UInt64 = 0
-    /// What became of the rest, in the present recording and in the segment before it.
+    /// The fate of the rest, in the present recording and in the segment before it.
     private var share = TrackShare()
     private var olderShare: TrackShare?
-    /// What had been counted when the present recording began.
+    /// Outcomes when the present recording began.
     private var outcomesBefore = PacketOutcomes()
 
     init(_ id: UInt64, _ received: ReceivedTrack, source: any PacketSource, now: Int64) {
@@ -77,7 +77,7 @@ final class OpenTrack {
 
     var isVideo: Bool { self.received.isVideo }
 
-    /// Whether a decoder can begin with a unit of pictures, and knows by it all that it has to.
+    /// Whether a decoder can begin with a unit of video, because the unit contains everything the decoder needs.
     func isWholeKeyframe(_ unit: InspectedUnit) -> Bool {
         guard self.isVideo, !unit.unit.isTruncated, unit.isKeyframe else { return false }
         // The depayloaders of VP8 and VP9 give out a frame only if they have its beginning.
@@ -124,7 +124,7 @@ final class OpenTrack {
         self.resumesAt = nil
     }
 
-    // MARK: What became of its packets
+    // MARK: Fates of its packets
 
     /// The session got a unit.
     func noteTaken(_ packets: Int, at now: Int64) {
@@ -206,7 +206,7 @@ final class OpenTrack {
         self.requestedBefore = self.allKeyframeRequests
     }
 
-    /// What was counted at the source so far.
+    /// Counters of the source so far.
     var counters: PacketCounters { self.source.counters }
 
     /// RTP packets received, lost and repaired for the present file.
@@ -219,7 +219,7 @@ final class OpenTrack {
         )
     }
 
-    /// What a new file of the track says about it.
+    /// Description of the track for its new file.
     func description(number: Int, name: String?) -> TrackDescription {
         TrackDescription(
             number: number,

@@ -3,7 +3,7 @@
 public import Basics
 internal import Timeline
 
-/// What the packets of a received track have come to so far.
+/// Counters of the packets of a received track so far.
 public struct PacketCounters: Sendable, Hashable {
     /// RTP packets that came in time.
     public var received: UInt64
@@ -17,7 +17,7 @@ public struct PacketCounters: Sendable, Hashable {
     public var units: UInt64
     /// Units that were not, or that made place for those of others, because the session was too slow.
     public var droppedUnits: UInt64
-    /// What became of the packets before the session.
+    /// Outcomes of the packets before the session.
     public var outcomes: PacketOutcomes
 
     /// Counters with each part given.
@@ -40,24 +40,25 @@ public struct PacketCounters: Sendable, Hashable {
     }
 }
 
-/// What became of the RTP packets of a track between its reorder buffer and the session: of all `received`, each is counted
-/// once here, in a unit that the session got, or in one that is on its way to it.
+/// Outcomes of the RTP packets of a track between its reorder buffer and the session.
+///
+/// Each packet of `received` is counted once: here, in a unit that the session got, or in one that is on its way to it.
 public struct PacketOutcomes: Sendable, Hashable {
     /// Without a payload.
     public var empty: UInt64 = 0
     /// Out of order behind the reorder buffer.
     public var late: UInt64 = 0
-    /// Of frames that came before the first keyframe.
+    /// Packets of frames that came before the first keyframe.
     public var beforeKeyframe: UInt64 = 0
-    /// Of frames of which other packets never came.
+    /// Packets of frames whose other packets never came.
     public var incomplete: UInt64 = 0
-    /// Of frames that are none of their codec.
+    /// Packets of frames that do not parse as their codec.
     public var undecodable: UInt64 = 0
-    /// Of units that a bounded queue had no room for.
+    /// Packets of units that a bounded queue had no room for.
     public var queueFull: UInt64 = 0
-    /// Of units that went into the queue to the session and were not dropped there.
+    /// Packets of units that went into the queue to the session and were not dropped there.
     public var inUnits: UInt64 = 0
-    /// Of a frame that has begun.
+    /// Packets of a frame that has begun.
     public var waiting: UInt64 = 0
 
     /// No packets.
@@ -70,7 +71,7 @@ public protocol PacketSource: Sendable {
     var counters: PacketCounters { get }
 }
 
-/// What became of the authenticated RTP packets of one source (SSRC) of a peer connection before they reached its tracks.
+/// Counts of the authenticated RTP packets of one source (SSRC) of a peer connection before they reached its tracks.
 ///
 /// Each packet is counted once here or at one of the tracks of the source.
 public struct SourceCounts: Sendable, Hashable {
@@ -80,7 +81,7 @@ public struct SourceCounts: Sendable, Hashable {
     public var packets: [UInt8: UInt64]
     /// Authenticated packets of more payload types than a source may have; `notAccepted` counts them as well.
     public var beyond: UInt64 = 0
-    /// What the descriptions say of each of these payload types.
+    /// Use of each of these payload types in the descriptions.
     public var uses: [UInt8: PayloadUse]
     /// Packets that were restored from retransmissions.
     public var restored: UInt64 = 0
@@ -102,7 +103,7 @@ public struct SourceCounts: Sendable, Hashable {
         self.uses = uses
     }
 
-    /// All packets that came, by themselves or by retransmission.
+    /// All packets that came, directly or by retransmission.
     var received: UInt64 {
         self.packets.reduce(self.restored &+ self.beyond) { self.uses[$1.key] == .repair ? $0 : $0 &+ $1.value }
     }

@@ -2,12 +2,12 @@
 
 internal import Basics
 
-/// How many files each participant can make us begin: a recording has room for a bounded number of tracks, and
-/// who fills it would end it for everybody.
+/// Limits how many files each participant can make the recorder begin.
 ///
+/// A recording has room for a bounded number of tracks, and a participant that fills it would end it for all others.
 /// Pure; instants are nanoseconds of one monotonic clock.
 struct ParticipantFiles: Sendable {
-    /// More than anybody shares in a meeting, and less than half of what a recording has room for.
+    /// More than any participant shares in a meeting, and less than half of the tracks that a recording has room for.
     static let atOnce = 48
     /// Participants of whom files are known before those are forgotten who began few, or none for long.
     private static let fewParticipants = 16
@@ -30,7 +30,7 @@ struct ParticipantFiles: Sendable {
     /// Participants of whom files are known.
     var count: Int { self.entries.count }
 
-    /// A participant's track needs a file, because it is new or because its clock started anew.
+    /// A participant's track needs a file, because it is new or because its clock restarted.
     mutating func wanted(by participant: String, at now: Int64) -> OnFile {
         if self.entries[participant] == nil, self.entries.count >= Self.fewParticipants {
             self.entries = self.entries.filter { $0.value.limit.isNeeded(at: now) }

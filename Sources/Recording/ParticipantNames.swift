@@ -7,10 +7,10 @@ public struct ParticipantNames: Sendable {
     private var names: [String: String] = [:]
     private var order: [String] = []
 
-    /// Nobody's.
+    /// No names.
     public init() {}
 
-    /// The newest name of a participant, if it told one.
+    /// The newest name of a participant, if it sent one.
     public subscript(participant: String) -> String? { self.names[participant] }
 
     /// Takes a name in place of an older one.

@@ -5,8 +5,8 @@ public import Matroska
 
 /// Keeps the newest units of a room that is not recorded, so that a recording can begin in the past.
 ///
-/// Pictures are kept from a keyframe on, which is why some are older than the span; sound is let go about a second at a
-/// time. Pure: times are nanoseconds of one monotonic clock, given by the caller.
+/// Video is kept from a keyframe on, which is why some of it is older than the span; audio is dropped about a second at
+/// a time. Pure: times are nanoseconds of one monotonic clock, given by the caller.
 public struct PrerollBuffer: Sendable {
     /// One unit that is kept.
     public struct Unit: Sendable, Hashable {
@@ -26,7 +26,7 @@ public struct PrerollBuffer: Sendable {
         public var repairedPackets: UInt64
         /// The bytes.
         public var bytes: [UInt8]
-        /// What a look into the bytes told; nil if they are no unit of the track's codec.
+        /// Result of inspecting the bytes; nil if they are no unit of the track's codec.
         public var inspection: UnitInspection?
         /// The parameter sets of H.264 that were known with it.
         public var sets: H264KnownSets
@@ -65,7 +65,7 @@ public struct PrerollBuffer: Sendable {
         }
     }
 
-    /// Units that are let go together: pictures from one keyframe to the next, or a second of sound.
+    /// Units that are dropped together: video from one keyframe to the next, or a second of audio.
     private struct Group {
         var units: [Unit]
         var bytes: Int
@@ -79,7 +79,7 @@ public struct PrerollBuffer: Sendable {
         var lastRequest: Int64?
     }
 
-    /// What a unit costs beside its bytes.
+    /// Memory of a unit in addition to its bytes, in bytes.
     private static let overhead = 192
     private static let audioGroup: Int64 = 1_000_000_000
     private static let maximumKeyframeDistance: Int64 = 10_000_000_000
@@ -108,8 +108,8 @@ public struct PrerollBuffer: Sendable {
     /// Keeps a unit, and lets go what is too old or too much.
     ///
     /// - Parameters:
-    ///   - isVideo: whether the track is of pictures.
-    ///   - isWholeKeyframe: whether a decoder can begin with the unit; of no meaning for sound.
+    ///   - isVideo: whether the track is video.
+    ///   - isWholeKeyframe: whether a decoder can begin with the unit; ignored for audio.
     public mutating func keep(_ unit: Unit, isVideo: Bool, isWholeKeyframe: Bool) {
         var track = self.tracks.removeValue(forKey: unit.track) ?? Track()
         let size = unit.bytes.count + Self.overhead
@@ -135,7 +135,7 @@ public struct PrerollBuffer: Sendable {
     private mutating func trim(now: Int64) {
         let oldest = now &- self.span
         for (id, track) in self.tracks {
-            // A group goes when the next one covers the span by itself; sound that stopped goes by its age.
+            // A group is dropped when the next one alone covers the span; audio that stopped is dropped by its age.
             let gone = track.groups.indices.prefix { index in
                 guard index + 1 < track.groups.count else {
                     return track.groups[index].units.last.map { $0.arrivalNanoseconds < oldest } ?? true
@@ -159,7 +159,7 @@ public struct PrerollBuffer: Sendable {
         self.tracks[id]?.groups.removeFirst(min(count, groups.count))
     }
 
-    /// Whether a keyframe has to be asked for: pictures are only let go at one.
+    /// Whether a keyframe must be requested: video is only dropped up to a keyframe.
     ///
     /// If so, the request counts as sent.
     public mutating func keyframeIsDue(track id: UInt64, now: Int64) -> Bool {

@@ -4,7 +4,7 @@ public import Basics
 public import Matroska
 public import Timeline
 
-/// What identifies a received track to those who take it.
+/// Identity of a received track, for its consumers.
 public struct ReceivedTrack: Sendable, Hashable {
     /// The participant's id in the room; untrusted.
     public var participant: String
@@ -24,7 +24,7 @@ public struct ReceivedTrack: Sendable, Hashable {
     public var layer: TrackLayer?
     /// The peer connection that carries it, as its sender reports name it.
     public var connection: UInt64
-    /// When the first offer of the connection was there, on `CLOCK_MONOTONIC`; nil if nobody noted that.
+    /// When the first offer of the connection was there, on `CLOCK_MONOTONIC`; nil if it was not noted.
     public var offerNanoseconds: Int64?
     /// The parameter sets of H.264 that the description states (`sprop-parameter-sets`, RFC 6184 section 8.1).
     public var parameterSets: H264ParameterSets?
@@ -56,6 +56,6 @@ public struct ReceivedTrack: Sendable, Hashable {
         self.parameterSets = parameterSets
     }
 
-    /// Whether it carries pictures.
+    /// Whether it carries video.
     public var isVideo: Bool { self.codec.kind == .video }
 }

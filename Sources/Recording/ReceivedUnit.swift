@@ -3,9 +3,9 @@
 public import Basics
 internal import Matroska
 
-/// One unit that came, a frame, an access unit, or an audio packet; its bytes are handed over beside it.
+/// One received unit: a frame, an access unit, or an audio packet; its bytes are passed separately.
 public struct ReceivedUnit: Sendable, Hashable {
-    /// The track, by the number under which the session was told of it.
+    /// The track's number, as given to the session in `trackAppeared`.
     public var track: UInt64
     /// Unwrapped RTP time stamp, in units of the track's RTP clock.
     public var rtpTime: Int64
@@ -63,7 +63,7 @@ public struct ReceivedReport: Sendable, Hashable {
     }
 }
 
-/// A unit on its way into a file, with what the one look into its bytes told.
+/// A unit on its way into a file, with the result of the one inspection of its bytes.
 struct InspectedUnit {
     let unit: ReceivedUnit
     /// Valid for as long as the call in which the unit came.

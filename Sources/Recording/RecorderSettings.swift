@@ -16,13 +16,13 @@ public struct RecorderSettings: Sendable, Hashable {
     public var synchroniseEvery: Duration = .seconds(1)
     /// Whether the first media start a recording; otherwise `record()` does.
     public var isAutomatic = true
-    /// Whether pictures are recorded.
+    /// Whether video is recorded.
     public var recordsVideo = true
-    /// Whether sound is recorded.
+    /// Whether audio is recorded.
     public var recordsAudio = true
     /// Whether what people write into data channels is recorded.
     public var recordsChat = true
-    /// How long nobody has to be in the room for a recording to end; nil for a recorder whose owner ends it.
+    /// How long the room must be empty for a recording to end; nil for a recorder whose owner ends it.
     public var emptyLimit: Duration?
     /// How large one recording gets before the next one of its series begins; nil for one that only its end ends.
     public var segment: SegmentPolicy.Limit?
@@ -30,14 +30,14 @@ public struct RecorderSettings: Sendable, Hashable {
     public var preroll = Duration.zero
     /// Words to find the recordings by.
     public var tags: [String] = []
-    /// What people wrote about them.
+    /// Notes that operators or participants wrote about the recordings.
     public var notes: String?
-    /// The folder of an unfinished recording that goes on as its next part.
+    /// The folder of an unfinished recording to continue as its next part.
     public var continues: String?
     /// Whether that one is paused until `resume()`.
     public var continuesPaused = false
 
-    /// Settings for one room: everything, by itself, until `finish`.
+    /// Settings for one room: record everything, automatically, until `finish`.
     public init(storage: String, room: String, host: String) {
         self.storage = storage
         self.room = room
@@ -47,7 +47,7 @@ public struct RecorderSettings: Sendable, Hashable {
     /// Memory for what came before `record()`.
     private static let prerollBytes = 64 << 20
 
-    /// What is kept while nothing is recorded; nil for nothing.
+    /// The buffer of media that came before a recording; nil to keep none.
     var prerollBuffer: PrerollBuffer? {
         guard self.preroll > .zero else { return nil }
         return PrerollBuffer(span: self.preroll.nanoseconds, maximumBytes: Self.prerollBytes)

@@ -3,11 +3,12 @@
 public import Storage
 public import Timeline
 
-/// What a recording session wants done; in the order in which it was decided.
+/// A step that a recording session requests; steps are in the order in which they were decided.
 public enum RecordingAction: Sendable {
     /// Send a PLI for a track.
     case requestKeyframe(track: UInt64)
-    /// Perform this where it may wait for the disk, beside others of its kind, and report it with `completed`.
+    /// Perform this on a thread that may wait for the disk, in parallel with others of its kind, and report it with
+    /// `completed`.
     case complete(RecordingCompletion)
     /// Perform this where it may wait for the disk, and report it with `synchronised`.
     case synchronise(SynchronisationRound)
@@ -15,21 +16,21 @@ public enum RecordingAction: Sendable {
     case tellStarted(RecordingFolder, part: Int)
     /// Tell that a recording is over, and every file of it complete as far as it will ever be.
     case tellFinished(RecordingFolder, part: Int, reason: String)
-    /// Tell that media are being lost on this side, by the disk or otherwise; nil while no recording goes on.
+    /// Report that media are being lost on this side, by the disk or otherwise; nil while nothing is being recorded.
     case tellDegraded(RecordingFolder?, part: Int, reason: String, byDisk: Bool)
     /// Tell that the first unit of a track is in its file.
     case tellFirstUnit(track: UInt64, nanoseconds: Int64)
-    /// Tell that the session cannot go on with the recording that it was to go on with: the next media begin another.
+    /// Report that the session cannot continue the recording named in its settings: the next media begin another.
     case tellNotContinued(RecordingError)
     /// Log that a recording is incomplete; nil for the present one, or none.
     case logIncomplete(RecordingError, RecordingFolder?)
     /// Log that media of a source are in no file, and why; once for each source and recording.
     case logRefused(SourceCounted)
-    /// Log that a recording goes on after a failure.
+    /// Log that a recording continues after a failure.
     case logGoesOn(RecordingFolder)
 }
 
-/// What is left to do for a file or a recording that is over.
+/// The work that remains for a file or a recording that is over.
 public struct RecordingCompletion: Sendable {
     enum Work: Sendable {
         case file(TrackFileEnd)
@@ -51,13 +52,13 @@ public struct RecordingCompletion: Sendable {
     }
 }
 
-/// What is to be forced to the disk, of each recording that goes on.
+/// The files to force to the disk, for each recording in progress.
 public struct SynchronisationRound: Sendable {
-    /// What failed, and of which recording.
+    /// A failure, and the recording it belongs to.
     public struct Failure: Sendable, Hashable {
         /// The recording.
         public var recording: RecordingID
-        /// What failed: the journal, the folder that is gone or cannot be synchronised, or the file of a track.
+        /// The failed part: the journal, the folder that is gone or cannot be synchronised, or the file of a track.
         public var error: RecordingError
     }
 
@@ -74,9 +75,9 @@ public struct SynchronisationRound: Sendable {
 
     let recordings: [Files]
 
-    /// Forces each to the disk, and waits for it; returns what failed, and what is gone.
+    /// Forces each to the disk, and waits for it; returns the failures, and the recordings that are gone.
     ///
-    /// Any thread. Of a recording whose folder is gone nothing else is reported.
+    /// Any thread. If a recording's folder is gone, its other failures are not reported.
     public func perform() -> [Failure] {
         self.recordings.flatMap { files in
             Self.failures(files).map { Failure(recording: files.recording, error: $0) }
@@ -88,7 +89,7 @@ public struct SynchronisationRound: Sendable {
             let message = "the recording's folder is gone: its journal was deleted or moved"
             return [RecordingError(.folder, StorageError(.notFound, message, path: files.lines?.path ?? ""))]
         }
-        // Tracks first, then their names: what the journal tells of is there then.
+        // Tracks first, then their names: everything that the journal mentions exists then.
         var failures = files.tracks.compactMap { number, file in
             Self.failure(.track(number)) { () throws(StorageError) in
                 guard !file.isGone() else {

@@ -4,19 +4,19 @@ public import Storage
 
 /// Why something of a recording could not be stored, and of which part of it.
 public struct RecordingError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What there is to fail.
+    /// The parts that can fail.
     public enum Part: Sendable, Hashable {
         /// The file of the track of that number, from 1.
         case track(Int)
         /// The journal.
         case journal
-        /// The recording's folder, or what else of it has to be there before anything can be recorded.
+        /// The recording's folder, or another part of it that must exist before anything can be recorded.
         case folder
     }
 
-    /// What failed.
+    /// The part that failed.
     public var part: Part
-    /// What the file system said.
+    /// The error of the file system.
     public var cause: StorageError
 
     /// An error with each part given.

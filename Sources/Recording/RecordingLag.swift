@@ -2,7 +2,7 @@
 
 /// How long units take from their arrival to the end of their write.
 public struct RecordingLag: Sendable, Hashable {
-    /// What came out.
+    /// The result.
     public struct Figures: Sendable, Hashable {
         /// The longest.
         public var maximum: Duration

@@ -8,17 +8,17 @@ internal import Timeline
 struct OpenConnection {
     let participant: String
     let sources: @Sendable () -> [SourceCounts]
-    /// What our answer refused of it.
+    /// Media that our answer refused.
     var refused: [MediaRefused] = []
-    /// What its peer may send, and since when; nil once media can come.
+    /// Kinds that its peer may send, and since when; nil once media can come.
     var awaited: (kinds: Set<MediaKind>, since: Int64)?
     /// Whether media can come, or could.
     var isUp = false
-    /// What had been counted when the present recording, or the segment before it, began.
+    /// Counts when the present recording, or the segment before it, began.
     var base: [UInt32: SourceCounts] = [:]
     var olderBase: [UInt32: SourceCounts] = [:]
 
-    /// What was counted of each source until now.
+    /// Counts of each source until now.
     var countsBySSRC: [UInt32: SourceCounts] {
         Dictionary(self.sources().map { ($0.ssrc, $0) }, uniquingKeysWith: { first, _ in first })
     }
@@ -41,7 +41,7 @@ struct AccountSchedule: Sendable, Hashable {
     /// Whether a line in the log was due for it.
     var isLogged = false
 
-    /// Whether an account that says so many refused packets is journalled now.
+    /// Whether an account with this many refused packets is journalled now.
     mutating func isDue(_ refused: UInt64, at now: Int64) -> Bool {
         guard refused != self.refused, now >= self.due else { return false }
         self.refused = refused
@@ -53,7 +53,7 @@ struct AccountSchedule: Sendable, Hashable {
 
 /// The accounts of all packets that came for a recording.
 extension RecordingSession {
-    /// Sources of one connection that have no track, and an account of their own; what comes of more is in one account.
+    /// Limit of sources of one connection that have no track but an account each; all further ones share one account.
     private static let mostStrangers = 16
 
     struct SourceKey: Hashable, Sendable {
@@ -85,7 +85,7 @@ extension RecordingSession {
         self.recording?.journal.note(.mediaRefused(record), monotonicNanoseconds: self.now)
     }
 
-    /// A peer was told, or told us, what it may send on a connection that is not up yet.
+    /// The peer and Tapedeck agreed which media may come on a connection that is not up yet.
     public mutating func mediaAwaited(_ kinds: Set<MediaKind>, of connection: UInt64) {
         guard let opened = self.connections[connection], !opened.isUp else { return }
         let since = opened.awaited?.since ?? self.now
@@ -143,12 +143,12 @@ extension RecordingSession {
         for track in self.tracks.values { track.recordingBegins(asSegment: asSegment) }
         for id in self.connections.keys { self.connections[id]?.recordingBegins() }
         self.accountSchedules = [:]
-        // The present one becomes the segment before, of which some may still be told.
+        // The present recording becomes the segment before, of which some losses may still be reported.
         self.missed = self.missed.filter { $0.recording == self.recording?.folder.id }
     }
 
-    /// The accounts of a connection's sources from which anything came for the recording; a connection that nobody told of has
-    /// those of its tracks.
+    /// The accounts of a connection's sources from which anything came for the recording; a connection without an
+    /// announcement has those of its tracks.
     func accounts(of connection: UInt64, ofOlder: Bool = false, isFinal: Bool = false) -> [SourceCounted] {
         let now = self.now
         let opened = self.connections[connection]
@@ -175,7 +175,7 @@ extension RecordingSession {
         return known + Self.bounded(strangers)
     }
 
-    /// The first so many, and one account of the rest.
+    /// The first records up to the limit, and one account of the rest.
     private static func bounded(_ records: [SourceCounted]) -> [SourceCounted] {
         let largest = records.sorted { ($1.ofRecording, $0.ssrc) < ($0.ofRecording, $1.ssrc) }
         guard var rest = largest.dropFirst(Self.mostStrangers).first else { return largest }
@@ -267,7 +267,7 @@ struct UnrecordedPackets: Sendable {
     private static let mostParticipants = 1024
 
     private var closed: [String: [RefusalReason: UInt64]] = [:]
-    /// What open accounts say, by connection.
+    /// Refusals of open accounts, by connection.
     private var open: [UInt64: [String: [RefusalReason: UInt64]]] = [:]
 
     /// The totals.
@@ -277,7 +277,7 @@ struct UnrecordedPackets: Sendable {
         }
     }
 
-    /// The accounts of a connection stand so.
+    /// Notes the present accounts of a connection.
     mutating func note(_ accounts: [SourceCounted], of connection: UInt64) {
         self.open[connection] = Self.sum(accounts)
     }

@@ -2,7 +2,7 @@
 
 internal import Matroska
 
-/// What comes while nothing is recorded, and recordings that begin with it.
+/// Media that come while nothing is recorded, and recordings that begin with them.
 extension RecordingSession {
     /// Whether what is left out now may be the beginning of a recording that is ordered later.
     var keepsWhatIsLeftOut: Bool {
@@ -63,7 +63,7 @@ extension RecordingSession {
         for unit in units {
             guard let track = self.tracks[unit.track], self.isWanted(track) else { continue }
             if begun.insert(unit.track).inserted {
-                // What came before the first of them is not of the recording. Its pictures go on to the present.
+                // Losses before the first of them are not of the recording. Its video continues to the present.
                 let lost = units.reduce(0) { $0 + ($1.track == unit.track ? $1.lostPackets : 0) } - unit.lostPackets
                 let counters = track.counters
                 track.countedBefore = PacketCounters(
@@ -93,7 +93,7 @@ extension RecordingSession {
         }
     }
 
-    /// Keyframes are what pictures are let go at: some have to come.
+    /// Video is only dropped up to a keyframe, which must therefore come.
     mutating func requestPrerollKeyframes(_ now: Int64) {
         guard self.preroll != nil else { return }
         for track in self.tracks.values where track.isVideo && self.isWanted(track) {

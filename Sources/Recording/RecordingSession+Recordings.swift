@@ -99,7 +99,7 @@ extension RecordingSession {
 
     /// Something of a recording could not be stored; nil for the present recording.
     ///
-    /// Of one that is over already only itself is incomplete: the one after it goes on, and is not to blame.
+    /// If that recording is already over, it alone is incomplete: the one after it continues and is not affected.
     mutating func failed(_ error: RecordingError, of ended: ActiveRecording? = nil) {
         guard ended?.isLost != true else { return }
         let other = ended?.folder.id == self.recording?.folder.id ? nil : ended
@@ -111,7 +111,7 @@ extension RecordingSession {
 
     /// The disk lost media, of the present recording or of another one; said once for the present one.
     ///
-    /// - Parameter byDisk: false for what somebody moved or deleted.
+    /// - Parameter byDisk: false if a file was moved or deleted.
     mutating func degraded(_ reason: String, of other: ActiveRecording? = nil, byDisk: Bool = true) {
         if other == nil {
             guard self.recording?.isDegraded != true else { return }

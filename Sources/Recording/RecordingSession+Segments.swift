@@ -4,8 +4,8 @@ internal import Storage
 
 /// Cutting a recording into segments without losing a unit; also one that soon has as many tracks as it may.
 ///
-/// From the instant of the cut on, each track goes over to the next segment on its own: sound with its next unit, pictures
-/// with their next keyframe, which is asked for. Until the last has gone over, there are two recordings.
+/// From the instant of the cut on, each track moves to the next segment separately: audio with its next unit, video
+/// with its next keyframe, which is requested. Until the last has gone over, there are two recordings.
 extension RecordingSession {
     /// Begins a cut that is due, and ends one in which every track has gone over.
     mutating func turnSegments(_ now: Int64) {

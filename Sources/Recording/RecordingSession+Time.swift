@@ -4,11 +4,12 @@ internal import Basics
 internal import Storage
 internal import Timeline
 
-/// What happens because time passes.
+/// The steps of the session that time alone causes.
 extension RecordingSession {
     private static let countingInterval = Duration.seconds(5)
 
-    /// Keyframe requests that are due, packet counts, the disk, and rooms in which nobody is left.
+    /// Sends keyframe requests that are due, journals packet counts, looks at the disk, and ends recordings of empty
+    /// rooms.
     ///
     /// Called every 50 to 100 ms, whether anything comes or not, and every second while the session is idle.
     ///
@@ -40,8 +41,8 @@ extension RecordingSession {
         }
     }
 
-    /// Says why: the disk was too slow, unless all that was dropped is of participants who send more than anybody can
-    /// take.
+    /// Reports the reason: the disk was too slow, unless all dropped units are of participants that send more than any
+    /// real sender.
     private mutating func unitsWereDropped(_ now: Int64) {
         var flooders: Set<String> = []
         var isSlow = false
@@ -60,7 +61,7 @@ extension RecordingSession {
         self.flooders.formUnion(flooders)
     }
 
-    /// The process stood still until now: what was sent meanwhile was taken by nobody.
+    /// The process stood still until now: no one received the packets that were sent in that time.
     ///
     /// - Parameter isSuspended: whether the machine did, and its monotonic clock with it.
     public mutating func stoodStill(for duration: Duration, isSuspended: Bool = false) {
@@ -108,7 +109,7 @@ extension RecordingSession {
         }
     }
 
-    /// The disk may have lost units of a track's file: it ends as it is, and the track goes on in the next one.
+    /// The disk may have lost units of a track's file: the file ends as it is, and the track continues in the next one.
     ///
     /// The kernel reports a lost page once. From then on it says of the same file that all is well.
     private mutating func lost(track number: Int, of recording: RecordingID, _ error: RecordingError, _ now: Int64) {

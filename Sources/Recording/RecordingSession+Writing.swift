@@ -11,17 +11,17 @@ extension RecordingSession {
     /// Closed tracks that are remembered for the status; a recording that has more is still recorded.
     private static let maximumClosedTracks = 512
 
-    /// What became of a unit.
+    /// The outcome of a unit.
     public enum OnUnit: Sendable, Hashable {
         /// It is in no file, or not yet.
         case leftOut
-        /// It is the sound of a track's file.
+        /// It is audio of a track's file.
         case sound
-        /// It is a picture of a track's file.
+        /// It is a frame of a track's file.
         case picture(WrittenPicture)
     }
 
-    /// What became of a unit in the recording.
+    /// The outcome of a unit in the recording.
     enum UnitOutcome: Hashable {
         /// It is in the file of that number, or goes into it with the next unit.
         case recorded(file: Int, isFrame: Bool)
@@ -53,7 +53,7 @@ extension RecordingSession {
         let decision = isWanted ? self.machine.mediaCame(now: UInt64(clamping: unit.arrivalNanoseconds)) : .leaveOut
         let isForStills = track.isVideo && unit.arrivalNanoseconds < self.stillsWantedUntil
         if !isForStills { track.lastKeyframe = nil }
-        // What H.264 is decoded with may come once, long before it is recorded.
+        // A parameter set of H.264 may come once, long before its track is recorded.
         let isLookedAt = isForStills || isWanted && self.keepsWhatIsLeftOut || track.received.codec == .h264
         guard decision != .leaveOut || isLookedAt else {
             if isWanted { self.passOver(track) }
@@ -174,7 +174,7 @@ extension RecordingSession {
                 return track.writer?.statistics.units == 0 ? self.write(unit, track) : .refused(.disk)
             }
         } catch {
-            // A failed file takes no more: the track goes on in the next one when the disk may have recovered.
+            // A failed file takes no more: the track continues in the next one when the disk may have recovered.
             track.pause(until: now + Self.pauseAfterFailure.nanoseconds, for: .disk)
             track.hasFailed = true
             self.failed(error)
@@ -208,7 +208,7 @@ extension RecordingSession {
         }
         guard track.hasFailed else { return }
         track.hasFailed = false
-        // The next failure is told again.
+        // The next failure is reported again.
         self.recording?.isDegraded = false
         if let recording = self.recording { self.actions.append(.logGoesOn(recording.folder)) }
     }
@@ -234,7 +234,8 @@ extension RecordingSession {
 
     mutating func startFile(_ track: OpenTrack, _ now: Int64) {
         if self.segments.isCutting, self.older == nil {
-            // What begins within a cut begins in the next segment; if that cannot be made, the present one goes on.
+            // A track that begins within a cut begins in the next segment; if that cannot be made, the present one
+            // continues.
             _ = self.beginNextSegment(now)
         }
         if let recording = self.recording, recording.isFull {
@@ -255,7 +256,8 @@ extension RecordingSession {
         track.awaitsKeyframe = false
     }
 
-    /// The file cannot go on, because the sender's RTP clock started anew or a write failed: the track does, in the next.
+    /// Ends the track's file, because the sender's RTP clock restarted or a write failed, and continues the track in
+    /// the next one.
     private mutating func startNextFile(_ track: OpenTrack, _ now: Int64, reason: String) {
         self.remember(track)
         self.endFile(track, reason: reason, now)
@@ -284,13 +286,14 @@ extension RecordingSession {
         }
     }
 
-    /// Tells that media of a participant are left out for what he does.
+    /// Reports that media of a participant are left out because of the participant's own behaviour.
     mutating func tellLeftOut(_ reason: String) {
         let (folder, part) = (self.recording?.folder, self.recording?.part ?? 0)
         self.actions.append(.tellDegraded(folder, part: part, reason: reason, byDisk: false))
     }
 
-    /// The sender's RTP clock starts anew too often: it costs a number of files that the disk and an export can bear.
+    /// Pauses a track whose sender restarts its RTP clock too often: the disk and an export then get a bearable number
+    /// of files.
     private mutating func pause(_ track: OpenTrack, for pause: Duration, _ now: Int64) {
         self.closeFile(track.id, reason: "RTP time jumps too often", now)
         track.pause(until: now + pause.nanoseconds, for: .impossibleClock)
@@ -322,7 +325,7 @@ extension RecordingSession {
         track.resume()
     }
 
-    /// Keeps what is told of a track's file; before the file ends, when counts begin again.
+    /// Keeps the figures of a track's file for the status; called before the file ends, when counts begin again.
     private mutating func remember(_ track: OpenTrack) {
         guard let writer = track.writer, writer.statistics.units > 0, track.recording == self.recording?.folder.id
         else { return }

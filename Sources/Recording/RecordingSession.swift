@@ -5,14 +5,14 @@ internal import Matroska
 internal import Storage
 internal import Timeline
 
-/// The recording of a room: every received track in its own file and the journal beside them, one recording or one after
-/// the other, for as long as the room is stayed in.
+/// The recording of a room: every received track in its own file, and a journal next to them, in one recording or in
+/// several in sequence, for as long as Tapedeck stays in the room.
 ///
-/// One owner, on one thread, tells it what came and what somebody wants, each with one call, and performs the actions
-/// that the call left (`takeActions`) before the next call. A recording's folder is made when the first unit comes: a room
-/// in which nothing is received leaves nothing behind. Calls block for the time of a system call that writes; what waits
-/// for the disk itself is an action, whose end comes back as a call. Instants are nanoseconds of `CLOCK_MONOTONIC`, as
-/// the clock gives them.
+/// One owner, on one thread, reports each event and each request with one call, and performs the actions that the call
+/// left (`takeActions`) before the next call. A recording's folder is made when the first unit comes: a room in which
+/// nothing is received leaves nothing behind. Calls block for the time of a system call that writes; what waits for the
+/// disk itself is an action, whose end comes back as a call. Instants are nanoseconds of `CLOCK_MONOTONIC`, as the
+/// clock gives them.
 public struct RecordingSession: ~Copyable {
     let clock: @Sendable () -> Int64
     var settings: RecorderSettings
@@ -21,27 +21,27 @@ public struct RecordingSession: ~Copyable {
     /// The segment before it, in which some tracks have yet to come to a keyframe.
     var older: ActiveRecording?
     var segments: SegmentPolicy
-    /// What came while nothing was recorded, where a recording may begin with it.
+    /// Media that came while nothing was recorded, if a recording may begin with them.
     var preroll: PrerollBuffer?
     /// The folder of the present recording, or of the last one.
     var folder: RecordingFolder?
     var tracks: [UInt64: OpenTrack] = [:]
     /// Peer connections whose packets are counted.
     var connections: [UInt64: OpenConnection] = [:]
-    /// What never came, and was said.
+    /// Media that never came, and were reported.
     var missed: Set<AwaitedKey> = []
     /// Packets that are in no file, over all recordings of the session, by participant.
     var unrecorded = UnrecordedPackets()
-    /// What was journalled of the present recording's accounts.
+    /// Schedules of the journalled accounts of the present recording.
     var accountSchedules: [SourceKey: AccountSchedule] = [:]
     /// How many files each participant may begin.
     var files = ParticipantFiles()
     var names = ParticipantNames()
-    /// What was written before anything is recorded.
+    /// Messages written before anything is recorded.
     var early = EarlyMessages()
     /// Tracks of the present recording, or of the last one, that receive no more.
     var closed: [TrackStatus] = []
-    /// The session ends when everything that waits has been told.
+    /// The session ends when everything that waits has been passed to it.
     var isEnding = false
     var failure: RecordingError?
     /// After a recording could not be begun, or was lost: when to try again.
@@ -51,7 +51,7 @@ public struct RecordingSession: ~Copyable {
     var synchronisation = SynchronisationSchedule()
     var lastCounted: Int64 = 0
     var droppedUnits: UInt64 = 0
-    /// Participants of whom it was told, of the present recording, that they send more than can be written.
+    /// Participants of the present recording that were reported because they send more than can be written.
     var flooders: Set<String> = []
     var stillsWantedUntil: Int64 = 0
     var lag = RecordingLag()
@@ -60,10 +60,10 @@ public struct RecordingSession: ~Copyable {
     var unfinished: [(completion: RecordingCompletion, at: Int64)] = []
     var actions: [RecordingAction] = []
 
-    /// A session that waits for media, or goes on with the recording `settings.continues`.
+    /// A session that waits for media, or continues the recording `settings.continues`.
     ///
-    /// One with which it cannot go on is the `failure` of the status, and the session waits for media as if there were
-    /// none.
+    /// If that recording cannot be continued, the error is the `failure` of the status, and the session waits for media
+    /// as if none were named.
     ///
     /// - Parameter clock: gives `CLOCK_MONOTONIC`, in nanoseconds.
     public init(settings: RecorderSettings, clock: @escaping @Sendable () -> Int64) {
@@ -89,9 +89,9 @@ public struct RecordingSession: ~Copyable {
 
     var now: Int64 { self.clock() }
 
-    // MARK: What is going on
+    // MARK: Status
 
-    /// What is going on.
+    /// The present status.
     public var status: RecordingStatus {
         let shown = self.shown
         return RecordingStatus(
@@ -136,7 +136,7 @@ public struct RecordingSession: ~Copyable {
     /// A track came; its file comes into being with its first decodable unit.
     ///
     /// - Parameters:
-    ///   - id: what its units and statuses are told by, a new number for each.
+    ///   - id: identifies the track in units and statuses, a new number for each.
     ///   - source: where its packets are counted.
     public mutating func trackAppeared(_ id: UInt64, _ track: ReceivedTrack, source: any PacketSource) {
         self.tracks[id] = OpenTrack(id, track, source: source, now: self.now)
@@ -168,7 +168,7 @@ public struct RecordingSession: ~Copyable {
         self.recording(of: track)?.note(report, track: number)
     }
 
-    /// Somebody wants a PLI for every video track, or for those of one participant; returns for how many.
+    /// Requests a PLI for every video track, or for those of one participant; returns for how many.
     public mutating func keyframesOrdered(of participant: String? = nil) -> Int {
         let wanted = self.tracks.values.filter {
             $0.isVideo && (participant == nil || participant == $0.received.participant)
@@ -177,7 +177,7 @@ public struct RecordingSession: ~Copyable {
         return wanted.count
     }
 
-    /// Somebody wants the newest keyframe of a participant's picture, for a still.
+    /// Returns the newest keyframe of a participant's video, for a still.
     ///
     /// Keyframes are kept for 30 s from the last call. If there is none yet, one is asked for: call again soon.
     public mutating func stillOrdered(of participant: String) -> CodedStill? {
@@ -248,16 +248,16 @@ public struct RecordingSession: ~Copyable {
         )
     }
 
-    /// Somebody is in the room, or nobody: after `emptyLimit` without anybody the recording ends.
+    /// The room became empty or is no longer empty: after `emptyLimit` of an empty room the recording ends.
     public mutating func presenceChanged(isEmpty: Bool) {
         self.machine.presenceChanged(isEmpty: isEmpty, now: UInt64(clamping: self.now))
     }
 
     // MARK: Orders
 
-    /// Somebody wants a recording from now on, and where the settings have a pre-roll, from before.
+    /// Starts a recording now or, where the settings have a pre-roll, in the past.
     ///
-    /// - Parameter endsPause: whether one that is paused goes on; else it stays so.
+    /// - Parameter endsPause: whether a paused recording resumes; else it stays paused.
     public mutating func recordOrdered(endsPause: Bool = true) -> RecordingStateMachine.OnOrder {
         guard endsPause || self.machine.phase != .paused else { return .alreadySo }
         let wasPaused = self.machine.phase == .paused
@@ -269,14 +269,14 @@ public struct RecordingSession: ~Copyable {
         return result
     }
 
-    /// Somebody wants the recording finished, and none until it is ordered again.
+    /// Finishes the recording; no other begins until one is ordered.
     public mutating func stopOrdered(reason: String) -> RecordingStateMachine.OnOrder {
         let result = self.machine.stopOrdered()
         if result == .finish { self.finishRecording(reason: reason) }
         return result
     }
 
-    /// Somebody wants what comes left out until `resumeOrdered`; the files go on, and the time passes in them.
+    /// Leaves out all media until `resumeOrdered`; the files stay open, and the time passes in them.
     public mutating func pauseOrdered() -> RecordingStateMachine.OnOrder {
         let result = self.machine.pauseOrdered()
         if result == .done {
@@ -286,21 +286,21 @@ public struct RecordingSession: ~Copyable {
         return result
     }
 
-    /// Somebody wants a pause to end.
+    /// Ends a pause.
     public mutating func resumeOrdered() -> RecordingStateMachine.OnOrder {
         let result = self.machine.resumeOrdered()
         if result == .done { self.startAtKeyframes(marker: "resumed") }
         return result
     }
 
-    /// Somebody wants an instant of the recording noted; false if there is none.
+    /// Notes an instant of the recording; false if there is no recording.
     public func markOrdered(text: String) -> Bool {
         guard self.recording != nil else { return false }
         self.mark("mark", text: text)
         return true
     }
 
-    /// Somebody changed how is recorded: kinds, segments, pre-roll, the schedule of the disk, tags and notes.
+    /// Changes what is recorded and how: kinds, segments, pre-roll, the schedule of the disk, tags and notes.
     ///
     /// Files of a kind that is not recorded any more are closed. Tags and notes are also those of the present recording.
     public mutating func settingsChanged(to settings: RecorderSettings) {
@@ -320,7 +320,7 @@ public struct RecordingSession: ~Copyable {
         for (id, track) in self.tracks where !self.isWanted(track) {
             self.closeFile(id, reason: "not to be recorded any more", now)
         }
-        // Pictures that were recorded all the time go on as they are.
+        // Video that was recorded all the time continues unchanged.
         if settings.recordsVideo, !old.recordsVideo { self.startAtKeyframes(marker: nil) }
     }
 
@@ -328,7 +328,7 @@ public struct RecordingSession: ~Copyable {
         track.isVideo ? self.settings.recordsVideo : self.settings.recordsAudio
     }
 
-    /// Pictures begin, or go on, with a keyframe, which is asked for at once.
+    /// Begins or resumes video with a keyframe, which is requested at once.
     private mutating func startAtKeyframes(marker: String?) {
         let now = UInt64(clamping: self.now)
         for track in self.tracks.values where track.isVideo {
@@ -344,12 +344,12 @@ public struct RecordingSession: ~Copyable {
 
     // MARK: The end
 
-    /// Nothing comes any more but what waits already: errors are kept from now on for whoever asks afterwards.
+    /// Announces that only media already queued will come: from now on errors are kept for a later query.
     public mutating func endAnnounced() {
         self.isEnding = true
     }
 
-    /// Everything that waited was told: ends every file and the recording.
+    /// Everything that waited was passed on: ends every file and the recording.
     ///
     /// After the actions, what they completed comes yet, for as long as `isCompleting`.
     public mutating func end(reason: String) {

@@ -7,7 +7,7 @@
 /// ```
 ///   off ──record──► waiting ──media──► recording ◄──pause, resume──► paused
 ///    ▲                │ ▲                  │                           │
-///    └───── stop ─────┘ └── nobody there ──┴───────────────────────────┤
+///    └───── stop ─────┘ └── empty room ────┴───────────────────────────┤
 ///    └───── stop ───────────────────────────────────────────────────────┘
 /// ```
 ///
@@ -21,7 +21,7 @@ public struct RecordingStateMachine: ~Copyable {
         case waiting
         /// Media are written.
         case recording
-        /// The recording goes on, and what comes is left out.
+        /// The recording stays open, and its media are left out.
         case paused
     }
 
@@ -36,7 +36,7 @@ public struct RecordingStateMachine: ~Copyable {
     ///   - startsByItself: whether the first media start it.
     ///   - goesOn: whether there is a recording already, which another process began.
     ///   - isPaused: whether that one is paused.
-    ///   - emptyLimit: nanoseconds without anybody after which a recording ends; nil for never.
+    ///   - emptyLimit: nanoseconds of an empty room after which a recording ends; nil for never.
     ///   - now: the room counts as empty from here until it is said to be otherwise.
     public init(startsByItself: Bool, goesOn: Bool, isPaused: Bool = false, emptyLimit: UInt64?, now: UInt64) {
         self.phase = goesOn ? isPaused ? .paused : .recording : startsByItself ? .waiting : .off
@@ -44,7 +44,7 @@ public struct RecordingStateMachine: ~Copyable {
         self.emptySince = now
     }
 
-    /// What to do with a unit that came.
+    /// The action for a unit that came.
     public enum OnMedia: Sendable, Hashable {
         /// Begin a recording with it.
         case begin
@@ -56,7 +56,7 @@ public struct RecordingStateMachine: ~Copyable {
 
     /// A unit came that is to be recorded if anything is.
     ///
-    /// Whoever sends is there, also when the room does not know yet, or not any more.
+    /// A participant that sends is present, even if the room does not report it yet or no longer does.
     public mutating func mediaCame(now: UInt64) -> OnMedia {
         if let since = self.emptySince { self.emptySince = max(since, now) }
         switch self.phase {
@@ -88,11 +88,11 @@ public struct RecordingStateMachine: ~Copyable {
         }
     }
 
-    /// What follows an order.
+    /// The result of an order.
     public enum OnOrder: Sendable, Hashable {
         /// The state changed.
         case done
-        /// The state changed, and the recording has to be finished.
+        /// The state changed, and the recording must be finished.
         case finish
         /// It is so already: nothing to do.
         case alreadySo
@@ -100,7 +100,7 @@ public struct RecordingStateMachine: ~Copyable {
         case nothingRecorded
     }
 
-    /// Somebody wants a recording from now on.
+    /// Orders a recording from now on.
     public mutating func recordOrdered() -> OnOrder {
         switch self.phase {
         case .off:
@@ -116,7 +116,7 @@ public struct RecordingStateMachine: ~Copyable {
         }
     }
 
-    /// Somebody wants no recording until it is ordered again.
+    /// Orders that nothing is recorded until a recording is ordered again.
     public mutating func stopOrdered() -> OnOrder {
         switch self.phase {
         case .off:
@@ -130,7 +130,7 @@ public struct RecordingStateMachine: ~Copyable {
         }
     }
 
-    /// Somebody wants what comes to be left out.
+    /// Orders that media are left out.
     public mutating func pauseOrdered() -> OnOrder {
         switch self.phase {
         case .off:
@@ -145,7 +145,7 @@ public struct RecordingStateMachine: ~Copyable {
         }
     }
 
-    /// Somebody wants the pause to end.
+    /// Orders that the pause ends.
     public mutating func resumeOrdered() -> OnOrder {
         switch self.phase {
         case .off:
@@ -160,14 +160,15 @@ public struct RecordingStateMachine: ~Copyable {
         }
     }
 
-    /// Somebody is in the room, or nobody is.
+    /// The room became empty, or is no longer empty.
     ///
     /// Only a change sets the time.
     public mutating func presenceChanged(isEmpty: Bool, now: UInt64) {
         self.emptySince = isEmpty ? self.emptySince ?? now : nil
     }
 
-    /// Whether the recording ends now because nobody has been there for the limit; if so, the next media start another.
+    /// Whether the recording ends now because the room has been empty for the limit; if so, the next media start
+    /// another.
     public mutating func endsForEmptiness(now: UInt64) -> Bool {
         guard let emptyLimit = self.emptyLimit, let since = self.emptySince, now >= since, now - since >= emptyLimit
         else { return false }

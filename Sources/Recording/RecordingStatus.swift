@@ -3,7 +3,7 @@
 public import Storage
 public import Timeline
 
-/// What is going on in a recording session.
+/// The present status of a recording session.
 public struct RecordingStatus: Sendable {
     /// A recording, and the part of it that this process writes, from 1.
     public struct Current: Sendable, Hashable {
@@ -17,7 +17,7 @@ public struct RecordingStatus: Sendable {
     public var phase: RecordingStateMachine.Phase
     /// The folder of the recording, or of the last one; nil until the first unit came.
     public var folder: RecordingFolder?
-    /// The recording that goes on.
+    /// The recording in progress.
     public var current: Current?
     /// The first error of the recording, if there was one: it is incomplete.
     public var failure: RecordingError?
@@ -32,7 +32,7 @@ public struct RecordingStatus: Sendable {
     /// Tracks that are open, and those of the recording that are not any more, by number.
     public var tracks: [TrackStatus] { (self.closed + self.open).sorted { $0.number < $1.number } }
 
-    /// Of a session that has not begun.
+    /// The status of a session that has not begun.
     public init() {
         self.init(phase: .off, open: [], closed: [])
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many files a sender can make us begin by starting the RTP clock of one track anew, or by sending ever new
-/// tracks.
+/// Limits how many files a sender can make the recorder begin, by restarting the RTP clock of one track or by sending
+/// more and more tracks.
 ///
-/// Four within a minute, besides those that may come at once; after that comes a pause of 10 s, and one twice as long
-/// each time that this is not enough, of ten minutes at most. A sender who is sound for ten minutes begins with a clean
-/// record. Pure; instants are nanoseconds of one monotonic clock.
+/// Four within a minute, in addition to those that may come at once; then a pause of 10 s follows, which doubles each
+/// time that this is not enough, up to ten minutes. After ten minutes within the limits a sender's record is cleared.
+/// Pure; instants are nanoseconds of one monotonic clock.
 struct RestartLimit: Sendable, Hashable {
     private static let restartsPerMinute = 4
     private static let minute: Int64 = 60_000_000_000
@@ -33,7 +33,7 @@ struct RestartLimit: Sendable, Hashable {
         self.latest.map { now - $0 >= Self.longestPause + self.pause } ?? true
     }
 
-    /// Whether forgetting the sender would give him more files than the four a minute that everybody has.
+    /// Whether forgetting the sender would allow it more files than the four a minute that every sender has.
     func isNeeded(at now: Int64) -> Bool {
         guard let latest = self.latest, !self.isForgotten(at: now) else { return false }
         return self.begun > Self.restartsPerMinute || !self.restarts.isEmpty || now - latest < Self.minute

@@ -6,9 +6,9 @@
 ///
 /// ```
 ///   whole ──turn: limit reached──► cutting ──last track has crossed──► whole
-///                                     │  sound crosses with its next unit
-///                                     │  pictures cross with their next keyframe
-///                                     └─ whatever has not crossed after `bound` crosses with its next unit
+///                                     │  audio crosses with its next unit
+///                                     │  video crosses with its next keyframe
+///                                     └─ any track that has not crossed after `bound` crosses with its next unit
 /// ```
 ///
 /// No state is terminal.
@@ -55,7 +55,7 @@ public struct SegmentPolicy: Sendable, Hashable {
     /// Whether there is anything to do before a segment is full.
     var isAtWork: Bool { self.limit != nil || self.isCutting }
 
-    /// Whether a cut goes on.
+    /// Whether a cut is in progress.
     public var isCutting: Bool {
         switch self.state {
         case .whole: false
@@ -96,7 +96,7 @@ public struct SegmentPolicy: Sendable, Hashable {
         }
     }
 
-    /// What to do with a unit that is to be written.
+    /// The action for a unit that is to be written.
     public enum OnUnit: Sendable, Hashable {
         /// It goes where the track's file is.
         case stays
@@ -110,7 +110,7 @@ public struct SegmentPolicy: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - track: the track, which is known here if it was there when the cut began.
-    ///   - startsFile: whether a file can begin with it: a keyframe that is whole, or any unit of sound.
+    ///   - startsFile: whether a file can begin with it: a whole keyframe, or any unit of audio.
     public mutating func unitCame(track: UInt64, startsFile: Bool, now: UInt64) -> OnUnit {
         switch self.state {
         case .whole:

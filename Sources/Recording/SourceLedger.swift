@@ -9,11 +9,11 @@ struct SourceLedger {
     /// A track of the source.
     struct Part {
         var isVideo: Bool
-        /// What was counted at the track since it began.
+        /// Counters of the track since it began.
         var counters: PacketCounters
         /// Packets of the units that the session got, whatever it did with them.
         var taken: UInt64
-        /// What became of them outside the recording.
+        /// Those of them that went elsewhere than into the recording.
         var elsewhere: UInt64
         /// The recording's share.
         var share: TrackShare
@@ -24,7 +24,7 @@ struct SourceLedger {
     var connection: UInt64
     var ssrc: UInt32
     var participant: String
-    /// What was counted at the source since it began; nil if nobody counts there.
+    /// Counts of the source since it began; nil if its packets are not counted there.
     var counts: SourceCounts?
     /// The same when the recording began.
     var base: SourceCounts?
@@ -51,7 +51,7 @@ struct SourceLedger {
             recorded &+= part.share.account.recorded
             empty &+= outcomes.empty
             before &+= part.elsewhere &+ (part.counters.outcomes.settled &- outcomes.settled)
-            // What is in the queue to the session waits as well.
+            // Packets in the queue to the session are waiting as well.
             let inUnits = part.counters.outcomes.inUnits
             waiting &+= part.counters.outcomes.waiting &+ (inUnits &- min(inUnits, part.taken))
         }

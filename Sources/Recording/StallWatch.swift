@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Tells that the process stood still: nobody took what came, and the kernel keeps little of it.
+/// Detects that the process stood still: it received nothing in that time, and the kernel buffers little.
 ///
 /// A recorder takes something every few milliseconds, or finds every second at least that there is nothing. A disk that
-/// stops it is no stall: what came meanwhile waits in the queue, and has arrived in the time in question. Pure; instants are
-/// nanoseconds of one monotonic clock, which stands still while the machine is suspended.
+/// blocks it is no stall: media that came in that time wait in the queue, and arrived in the time in question. Pure;
+/// instants are nanoseconds of one monotonic clock, which stands still while the machine is suspended.
 public struct StallWatch: Sendable, Hashable {
     /// A busy machine is not that late, and connections outlive less.
     private static let limit: Int64 = 5_000_000_000
 
     /// The latest instant at which something is known to have come, or nothing.
     private var lastSign: Int64
-    /// How long the machine had been suspended when that was told last.
+    /// Total suspension of the machine when it was last reported.
     private var lastSuspended: Int64
 
     /// A watch of a process that runs now, on a machine that was suspended for so long, in nanoseconds, since it started.
@@ -37,7 +37,7 @@ public struct StallWatch: Sendable, Hashable {
 
     /// For how long, in nanoseconds, the machine was suspended since it started, all times together.
     ///
-    /// - Returns: for how long since that was told last; nil if that is too short to be told.
+    /// - Returns: the suspension since it was last reported; nil if it is too short to be reported.
     public mutating func suspended(for total: Int64) -> Duration? {
         let (length, overflow) = total.subtractingReportingOverflow(self.lastSuspended)
         guard !overflow, length >= Self.limit else { return nil }

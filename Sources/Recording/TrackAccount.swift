@@ -2,7 +2,7 @@
 
 internal import Timeline
 
-/// What became of the packets of one track's units in one recording.
+/// Outcomes of the packets of one track's units in one recording.
 ///
 /// Each unit that the session gets is noted once.
 struct TrackAccount: Sendable, Hashable {
@@ -47,7 +47,7 @@ extension PacketOutcomes {
         self.empty &+ self.late &+ self.beforeKeyframe &+ self.incomplete &+ self.undecodable &+ self.queueFull
     }
 
-    /// What was settled since an earlier instant; what is in units, and waits, is left out.
+    /// Outcomes settled since an earlier instant, without the packets in units and those that wait.
     func settled(since earlier: PacketOutcomes) -> PacketOutcomes {
         var result = PacketOutcomes()
         result.empty = self.empty &- min(self.empty, earlier.empty)
@@ -59,7 +59,7 @@ extension PacketOutcomes {
         return result
     }
 
-    /// What is refused of it, by reason.
+    /// Refused packets, by reason.
     var refused: [(reason: RefusalReason, packets: UInt64)] {
         [
             (.late, self.late), (.noKeyframe, self.beforeKeyframe), (.incompleteFrame, self.incomplete),

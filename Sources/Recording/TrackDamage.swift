@@ -2,33 +2,33 @@
 
 /// Says which units of one video track cannot be decoded because packets before or in them never came.
 ///
-/// From a loss on, pictures refer to some that are missing, until a keyframe that is whole. Sound has no such state: a
-/// loss there is a gap.
+/// After a loss, frames refer to missing ones, until the next whole keyframe. Audio has no such state: a loss there is
+/// a gap.
 public struct TrackDamage: Sendable, Hashable {
     private enum State: Sendable, Hashable {
         /// Every unit can be decoded.
         case whole
-        /// So many units refer to some that are in the file before, and to nothing else that is missing.
+        /// This many units refer to some that are in the file before, and to nothing else that is missing.
         case cutOff(units: UInt64)
-        /// So many units, all of which are recorded, refer to some that never came.
+        /// This many units, all of which are recorded, refer to some that never came.
         case damaged(units: UInt64)
     }
 
     private var state = State.whole
 
-    /// A track whose next unit is whole, or begins anew.
+    /// A track whose next unit is whole, or starts again.
     public init() {}
 
     /// Whether units refer to some that are not in the same file.
     public var isDamaged: Bool { self.state != .whole }
 
-    /// What a unit means to its track.
+    /// The effect of a unit on its track.
     public enum OnUnit: Sendable, Hashable {
         /// It can be decoded, or not, like the one before.
         case unchanged
         /// It is the first that cannot be decoded; of a file that begins so, the first after a loss once more.
         case damaged(lostPackets: UInt64)
-        /// It is a keyframe, and the first that can be decoded again after so many that cannot.
+        /// It is a keyframe, and the first that can be decoded again after this many that cannot.
         case mended(units: UInt64)
     }
 

@@ -4,7 +4,8 @@ internal import Matroska
 internal import Storage
 internal import Timeline
 
-/// What is left to do for a track's file that takes no more units: its index, and the journal's word that it is complete.
+/// The work that remains for a track's file that takes no more units: its index, and the journal's record that it is
+/// complete.
 public struct TrackFileEnd: Sendable {
     let file: File
     let folder: RecordingFolder

@@ -8,11 +8,11 @@ internal import Timeline
 /// Writes one received track to its own Matroska file, and what concerns it to the journal.
 ///
 /// Each unit goes to the kernel with one gathering write before `write` returns: `kill -9` loses at most the unit being
-/// written. Block times are the sender's RTP clock from the file's first unit, to 100 µs; they rise, but for pictures
-/// of H.264 that are shown in another order than they are sent. A change of size or of parameter sets does not end the
+/// written. Block times are the sender's RTP clock from the file's first unit, to 100 µs. They rise, except for H.264
+/// frames that are sent in another order than they are shown. A change of size or of parameter sets does not end the
 /// file. For one thread at a time; calls block for the time of a system call.
 public final class TrackFileWriter {
-    /// What became of a unit.
+    /// The outcome of a unit.
     public enum WriteResult: Sendable, Hashable {
         /// It is in the file.
         case written(isKeyframe: Bool)
@@ -30,13 +30,13 @@ public final class TrackFileWriter {
     }
 
     private static let maximumUnitSize = 32 << 20
-    /// What `converted` may keep: not the largest picture that a sender ever sent.
+    /// Limit of the bytes that `converted` keeps, which is less than the largest possible frame.
     private static let longestReused = 1 << 20
-    /// Bytes that are free beside a file's first unit where a file begins.
+    /// Free bytes that must remain in addition to a file's first unit when a file begins.
     private static let leastFree: Int64 = 1 << 16
-    /// Pictures are sent out of the order in which they are shown by less, from the latest on.
+    /// A frame that is sent out of display order is less than this before the latest one.
     private static let longestStepBackNanoseconds: Int64 = 750_000_000
-    /// Parts of one picture are apart by less, and pictures by more.
+    /// Parts of one frame are less than this apart, and frames more.
     private static let leastStepBackTicks: Int64 = 10
     /// A unit that waited in a queue is late by less when the next one, that did not, comes.
     private static let longestStepAheadNanoseconds: Int64 = 30_000_000_000
@@ -47,7 +47,7 @@ public final class TrackFileWriter {
     public let track: TrackDescription
     /// The file, relative to the recording's folder.
     public let relativePath: String
-    /// What the file holds so far.
+    /// Figures of the file so far.
     public private(set) var statistics = TrackStatistics()
 
     private enum State {
@@ -76,11 +76,11 @@ public final class TrackFileWriter {
     /// All that the sender has sent of H.264, and what a decoder of the file knows.
     private var sets = H264KnownSets()
     private var fileSets = H264KnownSets()
-    /// What `sets.changes` was when the two were compared last.
+    /// `sets.changes` when the two were last compared.
     private var comparedChanges: UInt64 = 0
-    /// Whether they say that pictures may be shown in another order than they are sent.
+    /// Whether the parameter sets allow frames to be shown in another order than they are sent.
     private var mayReorder = false
-    /// How the pictures looked where the track's file before this one ended; nil if this one begins with a keyframe.
+    /// Properties of the frames at the end of the track's previous file; nil if this file begins with a keyframe.
     private var inherited: UnitInspection?
     /// How frames are turned from here on, and what file and journal say; nil before the sender says it.
     private var rotation: VideoRotation?
@@ -108,14 +108,14 @@ public final class TrackFileWriter {
         }
     }
 
-    /// Begins the file with any unit, as pictures like those of the file of the same track before it.
+    /// Begins the file with any unit, with frames like those of the same track's previous file.
     ///
-    /// Before the first `write`. What comes before the first keyframe cannot be decoded.
+    /// Before the first `write`. Units before the first keyframe cannot be decoded.
     public func go(on other: TrackFileWriter) {
         guard other.statistics.units > 0 else { return }
         self.inherited = UnitInspection(
             isKeyframe: true,
-            // A file that went on without a keyframe may have had none.
+            // A file that continued another without a keyframe may have had none.
             width: other.statistics.width ?? other.inherited?.width,
             height: other.statistics.height ?? other.inherited?.height,
             parameterSets: other.parameterSets ?? other.inherited?.parameterSets
@@ -133,8 +133,8 @@ public final class TrackFileWriter {
 
     /// Writes one unit: a VP8 or VP9 frame, an H.264 access unit in Annex B, an Opus or G.711 packet.
     ///
-    /// After an error the file holds whole units only, but no index, and takes no more: the track may go on under another
-    /// number. If the file could not be begun, it is not there, and the next unit tries again.
+    /// After an error the file holds whole units only, has no index, and takes no more; the track may continue under
+    /// another number. If the file could not be begun, it is not there, and the next unit tries again.
     ///
     /// - Parameters:
     ///   - unit: the bytes; only read during the call.
@@ -198,8 +198,8 @@ public final class TrackFileWriter {
         return result
     }
 
-    /// Appends what a decoder of the file has to be told before the unit, because its sender said it elsewhere: in the
-    /// description, in an access unit of its own, or while nothing was recorded.
+    /// Appends the parameters that a decoder of the file needs before the unit, because its sender sent them elsewhere:
+    /// in the description, in a separate access unit, or while nothing was recorded.
     ///
     /// - Returns: what a decoder knows behind the unit; nil if that is what it knew before.
     private func appendSets(
@@ -212,7 +212,7 @@ public final class TrackFileWriter {
         if case .waiting = self.state, let first = self.first(whole).flatMap({ self.configurationSets($0) }) {
             behind.note(first)
         }
-        // What the unit has itself comes behind these.
+        // Sets in the unit itself come after these.
         if let sets = unit.parameterSets { behind.note(sets) }
         let lacking = self.sets.lacking(in: behind)
         for set in lacking.sequence + lacking.picture {
@@ -233,12 +233,12 @@ public final class TrackFileWriter {
         return whole
     }
 
-    /// What the file begins with: a keyframe, or what frames before it looked like.
+    /// The unit that describes the file's first frames: a keyframe, or the properties of earlier frames.
     private func first(_ inspection: UnitInspection) -> UnitInspection? {
         inspection.isKeyframe ? inspection : self.inherited
     }
 
-    /// The parameter sets that stand in the head of a file that begins so.
+    /// The parameter sets in the head of a file that begins with this unit.
     private func configurationSets(_ first: UnitInspection) -> H264ParameterSets? {
         self.sets.all(pictureSetID: first.pictureSetID) ?? first.parameterSets
     }
@@ -278,7 +278,7 @@ public final class TrackFileWriter {
             || fileTime > Self.longestFileNanoseconds
     }
 
-    /// The file, if units went into it since the last call: whoever has it may force them to the disk, on any thread.
+    /// The file, if units went into it since the last call; the caller may force them to the disk, on any thread.
     ///
     /// - Returns: the file, and whether it is the first time, so that its name is to be forced to the disk, too.
     public func takeUnsynchronised() -> (file: File, isNew: Bool)? {
@@ -404,7 +404,7 @@ public final class TrackFileWriter {
             try RecordingError.blaming(.track(self.track.number)) { () throws(StorageError) in
                 try file.write(writer.header(), at: 0)
             }
-            // Before the first unit: units that nobody knows are worse than a record of a file that has none.
+            // Before the first unit: units without a record are worse than a record of a file that has none.
             try RecordingError.blaming(.journal) { () throws(StorageError) in
                 try self.journal.append(.trackOpened(opened), monotonicNanoseconds: arrivalNanoseconds)
             }
@@ -475,7 +475,7 @@ public final class TrackFileWriter {
         self.mayReorder && ticks <= last - Self.leastStepBackTicks ? ticks : max(last + 1, ticks)
     }
 
-    /// Journals what a unit that is in the file tells.
+    /// Journals the properties of a unit that is in the file.
     private func note(_ inspection: UnitInspection, rtpTime: Int64, arrivalNanoseconds: Int64) {
         let sample = ClockSample(rtpTime: rtpTime, monotonicNanoseconds: arrivalNanoseconds)
         if let anchor = self.sampler.observe(sample) {

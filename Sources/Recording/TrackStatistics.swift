@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a track's file holds so far.
+/// Figures of a track's file so far.
 public struct TrackStatistics: Sendable, Hashable {
     /// Units written.
     public var units: UInt64 = 0

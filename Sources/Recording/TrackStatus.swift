@@ -6,7 +6,7 @@ internal import Storage
 
 /// One received track as the recorder sees it.
 public struct TrackStatus: Sendable, Hashable {
-    /// The track, by the number under which the session was told of it.
+    /// The track's number, as given to the session in `trackAppeared`.
     public var id: UInt64
     /// Track number within the recording, from 1; 0 while nothing of it is recorded.
     public var number: Int
@@ -20,7 +20,7 @@ public struct TrackStatus: Sendable, Hashable {
     public var ssrc: UInt32
     /// The peer connection that carries it.
     public var connection: UInt64
-    /// Picture size in pixels; nil for audio and before the first keyframe.
+    /// Frame size in pixels; nil for audio and before the first keyframe.
     public var size: (width: Int, height: Int)? { self.width.flatMap { w in self.height.map { (w, $0) } } }
     private var width: Int?
     private var height: Int?
@@ -30,7 +30,7 @@ public struct TrackStatus: Sendable, Hashable {
     public var bytes: UInt64
     /// Packets that never came.
     public var lostPackets: UInt64
-    /// Picture loss indications sent for the file.
+    /// PLI requests sent for the file (RFC 4585 section 6.3.1).
     public var keyframeRequests: UInt64
     /// Media time from the first to the last unit.
     public var duration: Duration

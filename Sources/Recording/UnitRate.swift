@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Tells whose fault it is that units of a track were dropped: a disk's, or its sender's who floods.
+/// Decides why units of a track were dropped: a slow disk, or a sender that floods.
 ///
 /// Pure; instants are nanoseconds of one monotonic clock.
 struct UnitRate: Sendable, Hashable {
-    /// What was dropped since the last question.
+    /// The rate of the units that were dropped since the last question.
     enum OnLook: Sendable, Hashable {
         case nothing
-        /// Of a track with no more units than a sender of sound or pictures may have.
+        /// The track has no more units than a sender of audio or video may have.
         case few
-        /// Of one with more than anybody listens to.
+        /// The track has more units than any real sender.
         case flood
     }
 
@@ -35,7 +35,7 @@ struct UnitRate: Sendable, Hashable {
     mutating func look(at now: Int64, _ counters: PacketCounters) -> OnLook {
         defer { self.dropped = counters.droppedUnits }
         guard counters.droppedUnits > self.dropped else { return .nothing }
-        // What is counted in less than a second may be a burst.
+        // Units counted in less than a second may be a burst.
         let seconds = max(1, Double(now &- self.countedAt) / 1e9)
         let made = Self.made(counters)
         let units = made &- min(self.counted, made)

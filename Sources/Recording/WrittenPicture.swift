@@ -2,7 +2,7 @@
 
 public import Basics
 
-/// A picture that is in its file.
+/// A frame that is in its file.
 public struct WrittenPicture: Sendable, Hashable {
     /// Track number within the recording.
     public var track: Int

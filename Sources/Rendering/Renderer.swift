@@ -9,14 +9,14 @@ internal import Model
 internal import Storage
 internal import Timeline
 
-/// Makes one picture and one sound of a recording, or the sound alone: decoded, put together, and coded anew.
+/// Renders a recording into one video with mixed audio, or into mixed audio alone: decodes, combines and encodes again.
 ///
 /// Time is that of the session clock, driven here: no element decides when something is shown. Memory does not grow with
 /// the recording. Calls block.
 enum Renderer {
-    /// What is measured before the file is written, as a share of the work.
+    /// Measuring before the file is written, as a share of the work.
     private static let measuringShare = 0.3
-    /// Sound is handled in stretches of this many frames.
+    /// Audio is handled in stretches of this many frames.
     private static let stretch: Int64 = 4800
     /// More is noise made loud.
     private static let mostGain = 30.0
@@ -28,7 +28,7 @@ enum Renderer {
     /// - Parameters:
     ///   - folder: the recording.
     ///   - spec: of the layout `grid` or `audio`.
-    ///   - encoders: the elements that it takes beside decoders.
+    ///   - encoders: the elements that it needs in addition to decoders.
     ///   - output: where to; if left out next to the tracks, under the name of the spec. An older file is replaced.
     ///   - isStuck: see `ExportJob`.
     ///   - progress: called now and then, on this thread; what it throws ends the rendering.
@@ -52,10 +52,8 @@ enum Renderer {
             throw GStreamerError(.missingElement, missing)
         }
         let output = try RenderOutput(path: path ?? "\(folder.path)/\(spec.fileName)")
-        // The index is the muxer's, which writes it when the file is complete.
-        let hidden = output.temporaryPaths + [output.scratchPath("index")]
-        willBegin(.nanoseconds(input.mediaNanoseconds), hidden)
-        let watchdog = Watchdog { isStuck(hidden) }
+        willBegin(.nanoseconds(input.mediaNanoseconds), output.temporaryPaths)
+        let watchdog = Watchdog { [hidden = output.temporaryPaths] in isStuck(hidden) }
         var report = try withoutActuallyEscaping(progress) { progress in
             let work = Work(input: input, layout: spec.layout.name, output: output) { fraction in
                 watchdog.sign()
@@ -76,7 +74,7 @@ enum Renderer {
         let output: RenderOutput
         let progress: (Double) throws -> Void
 
-        /// Everybody in one picture.
+        /// Renders all participants into one video.
         func grid(_ grid: ExportSpec.Grid) throws -> ExportReport {
             let rate = Int64(grid.framesPerSecond)
             let frames = max(1, (self.input.durationNanoseconds * rate + 999_999_999) / 1_000_000_000)
@@ -96,7 +94,7 @@ enum Renderer {
                 let now = frame * 1_000_000_000 / rate
                 speakers.note(powers, at: now, frame: frameNanoseconds)
                 turns.note(speakers.speaker, at: now)
-                // A picture is shown in the frame that is nearest to it.
+                // A decoded frame is shown in the output frame that is nearest to it.
                 painter.draw(at: now + frameNanoseconds / 2, speaker: speakers.speaker)
                 try writer.add(painter.canvas)
                 if frame % rate == 0 { try self.progress(share + (1 - share) * Double(frame) / Double(frames)) }
@@ -123,14 +121,14 @@ enum Renderer {
             return self.report(duration, warnings: warnings, tracks: (video.map { [$0] } ?? []) + [audio], turns.turns)
         }
 
-        /// The sound of everybody.
+        /// Mixes the audio of all participants.
         func sound(_ audio: ExportSpec.Audio) throws -> ExportReport {
             let total = (self.input.durationNanoseconds * 48 + 999_999) / 1_000_000
             let gain = try self.gain(samples: total, to: audio.loudness)
             let share = gain.measured == nil ? 0 : Renderer.measuringShare
             let isWave = audio.format == .wav
             let mixer = try Mixer(self.input)
-            // What is coded with loss comes out with somewhat higher peaks.
+            // Lossy coding raises the peaks somewhat.
             var limiter = Limiter(gainDecibels: gain.decibels, ceilingDecibels: isWave ? -1 : -2)
             var meter = LoudnessMeter()
             let writer = isWave ? nil : try MediaWriter(nil, output: self.output)
@@ -197,7 +195,7 @@ enum Renderer {
             return (gain, measured, [])
         }
 
-        /// Goes through all sound; progress is measured from `share` on, or up to it while measuring.
+        /// Goes through all audio; progress is measured from `share` on, or up to it while measuring.
         private func stretches(_ total: Int64, from share: Double?, _ body: (Int) throws -> Void) throws {
             var done: Int64 = 0
             while done < total {

@@ -2,7 +2,7 @@
 
 /// One ICE candidate (RFC 8839 section 5.1), as peers trickle it and descriptions carry it.
 public struct CandidateLine: Sendable, Hashable, CustomStringConvertible {
-    /// What kind of address it is.
+    /// The kind of an address.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// An address of the host itself.
         case host
@@ -22,11 +22,11 @@ public struct CandidateLine: Sendable, Hashable, CustomStringConvertible {
     public var transport: String
     /// 1 to 2³¹ − 1, larger is better.
     public var priority: UInt32
-    /// An IPv4 or IPv6 address, or a host name that ends in `.local`.
+    /// An IPv4 or IPv6 address, or a host name.
     public var address: String
     /// UDP or TCP port.
     public var port: UInt16
-    /// What kind of address it is.
+    /// The kind of its address.
     public var kind: Kind
     /// The words behind the type, in pairs, for example `raddr` or `ufrag` and what follows.
     public var extensions: [Extension]
@@ -78,8 +78,10 @@ public struct CandidateLine: Sendable, Hashable, CustomStringConvertible {
     public var ufrag: String? { self.value(of: "ufrag") }
     /// Which side opens a TCP connection (RFC 6544); nil for UDP.
     public var tcpType: String? { self.value(of: "tcptype") }
-    /// Whether the address is hidden behind a name that only multicast DNS resolves (RFC 8828).
-    public var isMDNS: Bool { self.address.lowercased().hasSuffix(".local") }
+    /// Whether a name is in the place of the address: one that only multicast DNS resolves (RFC 8828), or one that DNS does.
+    public var hasName: Bool {
+        !self.address.contains(":") && self.address.utf8.contains { !"0123456789.".utf8.contains($0) }
+    }
     /// Whether it needs ICE-TCP (RFC 6544).
     public var isTCP: Bool { self.transport == "tcp" }
 

@@ -74,8 +74,7 @@ extension NegotiationPolicy {
         )
     }
 
-    /// The header extension in which a peer's m-line tells how loud its sound is; nil if it does not, or nobody wants to
-    /// know.
+    /// The header extension for the audio level in a peer's m-line; nil if it has none, or the levels are not wanted.
     func audioLevelID(of media: MediaDescription) -> UInt8? {
         guard media.kind == .audio, !self.receivedAudio.isEmpty else { return nil }
         return media.extensionID(of: audioLevelURI)
@@ -86,7 +85,7 @@ extension NegotiationPolicy {
         media.kind == .video && !self.receivedVideo.isEmpty ? media.extensionID(of: orientationURI) : nil
     }
 
-    /// That of an m-line of our own offers.
+    /// The id of the orientation extension in an m-line of our own offers.
     func offeredOrientationID(_ kind: MediaKind) -> UInt8? {
         kind == .video && self.offersOrientation && !self.receivedVideo.isEmpty ? OfferedFormats.orientationID : nil
     }
@@ -110,7 +109,7 @@ extension MediaDescription {
 }
 
 extension RTPFormat {
-    /// What the payload type stands for, as `OuterFormat.meaning` says it; nil for formats that we do not know.
+    /// The meaning of the payload type, as in `OuterFormat.meaning`; nil for unknown formats.
     fileprivate var meaning: String? {
         if self.isRTX {
             return self.associatedPayloadType.map { OuterFormat.rtx(0, for: $0, clockRate: self.clockRate).meaning }
@@ -141,13 +140,13 @@ extension RTPFormat {
     }
 }
 
-/// What our own offers list, with payload types of our own choosing.
+/// Formats of our own offers, with payload types of our own choosing.
 enum OfferedFormats {
     /// The header extension id of the transport-wide sequence number in our offers.
     static let transportCCID: UInt8 = 3
-    /// That of the level of sound.
+    /// Id of the audio level extension.
     static let audioLevelID: UInt8 = 4
-    /// That of the orientation of video.
+    /// Id of the video orientation extension.
     static let orientationID: UInt8 = 5
 
     /// The formats of an m-line that offers these codecs in this order.
@@ -184,7 +183,7 @@ enum OfferedFormats {
                 // Behind the retransmissions of the first.
                 (usual + 2, "level-asymmetry-allowed=1;packetization-mode=0;profile-level-id=42e01f"),
             ]
-        case .opus: [(usual, policy.opusParameters)]
+        case .opus: [(usual, policy.opusParameters())]
         }
     }
 }

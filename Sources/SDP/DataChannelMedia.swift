@@ -9,14 +9,14 @@ struct DataChannelMedia: Sendable, Hashable {
     static let port: UInt16 = 5000
     /// Bytes that a peer may send in one message (RFC 8841 section 6): as many as Chromium takes.
     ///
-    /// An app that sends the same to everybody must not fail because of us; what we keep is less.
+    /// An app that sends the same to all peers must not fail because of us; we keep less.
     static let maximumMessageSize = 262_144
     private static let application = "webrtc-datachannel"
 
-    /// What our answer says of them.
+    /// Formats of the m-line in our answer.
     var formats: [String] { [self.isLegacy ? "\(Self.port)" : Self.application] }
 
-    /// What our answer says of them in the lines below.
+    /// Lines below the m-line in our answer.
     var lines: [SDPLine] {
         let size = SDPLine.attribute("max-message-size", "\(Self.maximumMessageSize)")
         guard self.isLegacy else { return [.attribute("sctp-port", "\(Self.port)"), size] }

@@ -11,7 +11,7 @@ public enum Direction: String, Sendable, Hashable, CaseIterable {
     /// Neither way.
     case inactive
 
-    /// The direction that sends and receives as told.
+    /// The direction for the given flags.
     public init(sends: Bool, receives: Bool) {
         self =
             switch (sends, receives) {
@@ -37,9 +37,9 @@ public enum Direction: String, Sendable, Hashable, CaseIterable {
 
 /// Which side begins the DTLS handshake (RFC 8842 section 5, RFC 4145 section 4).
 public enum Setup: String, Sendable, Hashable, CaseIterable {
-    /// That side is the client.
+    /// The describing side is the client.
     case active
-    /// That side is the server.
+    /// The describing side is the server.
     case passive
     /// The other side chooses; offers only.
     case actpass

@@ -3,7 +3,7 @@
 internal import Basics
 
 extension NegotiationState {
-    /// The peer's side as webrtcbin is told it: one codec per m-line, directions pinned, one transport.
+    /// The peer's side as webrtcbin gets it: one codec per m-line, directions pinned, one transport.
     ///
     /// `fmtp` is left out but for retransmissions: webrtcbin compares it field by field with the payloader's caps, and
     /// a level or a `sprop-*` field that differs turns the m-line into `recvonly`.
@@ -64,7 +64,7 @@ extension NegotiationState {
     /// The rest of what we offered, behind the codec that the answer names first.
     ///
     /// An answer only binds what the answerer receives. Chromium sends the first codec of our offer even when its own
-    /// answer leaves that codec out, and may switch codecs at any time; webrtcbin has to know the payload types.
+    /// answer leaves that codec out, and may switch codecs at any time; webrtcbin must know the payload types.
     private func spareFormats(_ inner: InnerLine, beside codec: NegotiatedCodec) -> [OuterFormat] {
         guard self.phase == .offering, !self.policy.received(inner.kind).isEmpty else { return [] }
         return inner.offered.filter {

@@ -2,16 +2,16 @@
 
 /// Which layer of a camera is recorded, of those that come: the best, and for want of it the next.
 ///
-/// A peer that keeps to our answer sends the best one alone. Of one that sends others, those wait until the best had time
-/// to come.
+/// A peer that keeps to our answer sends the best one alone. If a peer sends other layers, those wait until the best
+/// had time to come.
 public struct LayerChoice: Sendable, Hashable {
-    /// What to do with a source.
+    /// The action for a source.
     public enum Decision: Sendable, Hashable {
         /// Record it.
         case take
         /// Keep its packets, and ask again later.
         case wait
-        /// Another layer is recorded in its place.
+        /// Another layer is recorded instead of it.
         case refuse
     }
 

@@ -84,8 +84,8 @@ public struct MediaDescription: Sendable, Hashable, AttributeHolder {
 
     /// The formats with their `rtpmap`, `fmtp` and `rtcp-fb`, in the order of the m-line.
     ///
-    /// Payload types without `rtpmap` are left out, except the static ones 0 and 8 (RFC 3551 section 6). Of each no more lines
-    /// are taken than `SDPLimits.linesPerFormat`.
+    /// Payload types without `rtpmap` are left out, except the static ones 0 and 8 (RFC 3551 section 6). At most
+    /// `SDPLimits.linesPerFormat` lines of each kind are taken.
     public var rtpFormats: [RTPFormat] {
         guard self.isRTP else { return [] }
         var maps: [String: String] = [:]

@@ -18,7 +18,8 @@ public struct NegotiatedCodec: Sendable, Hashable {
     public var rtxPayloadType: UInt8?
     /// The header extension id of the transport-wide sequence number, 1 to 14; nil if not negotiated.
     public var transportCCID: UInt8?
-    /// The header extension id in which the peer tells how loud its sound is (RFC 6464), 1 to 14; nil if it does not.
+    /// The id of the header extension in which the peer sends the level of its audio (RFC 6464), 1 to 14; nil if it
+    /// does not.
     public var audioLevelID: UInt8?
     /// The header extension id in which the peer says how its video is turned (3GPP TS 26.114, 7.4.5), 1 to 14; nil if it does not.
     public var orientationID: UInt8?
@@ -65,16 +66,16 @@ public struct NegotiatedMedia: Sendable, Hashable {
     public var mid: String?
     /// Audio or video.
     public var kind: MediaKind
-    /// What the packets carry.
+    /// The codec of the packets.
     public var codec: NegotiatedCodec
-    /// What we do: set from the offer on, final with the answer.
+    /// Our direction: set from the offer on, final with the answer.
     public var ourDirection: Direction
-    /// What the peer does.
+    /// The peer's direction.
     public var remoteDirection: Direction
-    /// Whether what we send of this kind can go out on this m-line; it does on one m-line at a time.
+    /// Whether our media of this kind can go out on this m-line; they do on one m-line at a time.
     ///
-    /// A sink pad has to be linked before the answer is made,
-    /// even if the peer does not listen yet: webrtcbin cannot add it later. Packets go out while `ourDirection.sends`.
+    /// A sink pad must be linked before the answer is made, even if the peer does not listen yet: webrtcbin cannot add
+    /// it later. Packets go out while `ourDirection.sends`.
     public var carriesOurTrack: Bool
     /// The peer's sources on this m-line, retransmissions included; never forgotten once announced.
     public var remoteSources: [RemoteSource]

@@ -2,7 +2,7 @@
 
 public import Basics
 
-/// What one peer connection may negotiate.
+/// Limits of the negotiation of one peer connection.
 public struct NegotiationPolicy: Sendable, Hashable {
     /// Video codecs to receive, preferred first; empty: no video is received.
     public var receivedVideo: [MediaCodec]
@@ -18,9 +18,9 @@ public struct NegotiationPolicy: Sendable, Hashable {
     public var usesRTX: Bool
     /// Whether TCP candidates of the peer are used.
     public var usesICETCP: Bool
-    /// Whether the peer is told relayed candidates of ours only, and nothing of what is behind them.
+    /// Whether the peer gets only relayed candidates of ours, and not the addresses behind them.
     public var sendsRelayedOnly = false
-    /// Whether data channels are taken that the peer offers beside its media; we offer none.
+    /// Whether data channels are accepted that the peer offers in addition to its media; we offer none.
     public var takesDataChannels = false
     /// Whether our offers name the orientation of video (3GPP TS 26.114, 7.4.5), as those to a server that passes on what others send.
     ///
@@ -36,7 +36,7 @@ public struct NegotiationPolicy: Sendable, Hashable {
     /// The media stream id of what we send, a token.
     public var streamID: String
 
-    /// Receives everything that can be recorded and sends nothing, unless told otherwise.
+    /// Receives everything that can be recorded and sends nothing, by default.
     public init(
         receivedVideo: [MediaCodec] = [.vp8, .h264, .vp9],
         receivedAudio: [MediaCodec] = [.opus, .pcmu, .pcma],
@@ -71,12 +71,16 @@ public struct NegotiationPolicy: Sendable, Hashable {
     }
 
     /// The `fmtp` value of Opus in our descriptions.
-    var opusParameters: String {
-        "minptime=10;useinbandfec=\(self.usesOpusFEC ? 1 : 0)" + (self.usesOpusDTX ? ";usedtx=1" : "")
+    ///
+    /// - Parameter inStereo: whether to ask for two channels: a sender that has them sends one to a receiver that does not (RFC 7587
+    ///   section 6.1). Without repetition then, because FFmpeg cannot decode repeated speech in stereo (decision 74).
+    func opusParameters(inStereo: Bool = false) -> String {
+        "minptime=10;useinbandfec=\(self.usesOpusFEC && !inStereo ? 1 : 0)" + (self.usesOpusDTX ? ";usedtx=1" : "")
+            + (inStereo ? ";stereo=1" : "")
     }
 
-    /// What is received of a kind.
+    /// Codecs received of a kind.
     public func received(_ kind: MediaKind) -> [MediaCodec] { kind == .video ? self.receivedVideo : self.receivedAudio }
-    /// What is sent of a kind.
+    /// Codecs sent of a kind.
     public func sent(_ kind: MediaKind) -> [MediaCodec] { kind == .video ? self.sentVideo : self.sentAudio }
 }

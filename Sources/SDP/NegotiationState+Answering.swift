@@ -2,11 +2,11 @@
 
 internal import Basics
 
-/// What to do with a peer's offer.
+/// The action for a peer's offer.
 public enum OnOffer: Sendable, Hashable {
     /// Give `inner` to webrtcbin as remote offer, prepare what is sent, create an answer, call `answerCreated`.
     case apply(inner: String)
-    /// Send `outer` to the peer; webrtcbin is told of no more than `onNewCandidates`.
+    /// Send `outer` to the peer; webrtcbin gets only `onNewCandidates`.
     case reply(outer: SessionDescription)
     /// Throw this peer connection and state away, and feed the same offer to new ones.
     case rebuild(RebuildReason)
@@ -22,12 +22,12 @@ public enum RebuildReason: String, Sendable, Hashable, CaseIterable {
     case newSession
     /// The peer has another certificate.
     case newCertificate
-    /// The m-line that stands for the BUNDLE group was stopped: Chromium then drops the transport and starts another,
+    /// The m-line that represents the BUNDLE group was stopped: Chromium then drops the transport and starts another,
     /// although its offer still shows the old ICE credentials.
     case transportStopped
     /// Both sides offered; we are polite.
     case glare
-    /// The new m-lines do not fit beside those that webrtcbin has: too many, or a payload type with two meanings.
+    /// The new m-lines do not fit next to those that webrtcbin has: too many, or a payload type with two meanings.
     case noRoom
 }
 
@@ -35,7 +35,7 @@ extension NegotiationState {
     /// Takes an offer of the peer, first or later.
     ///
     /// An ICE restart of the same session and certificate is applied, not rebuilt: the DTLS association survives it on
-    /// the peer's side. `restartsICE` then tells that the agent has to begin anew before `inner` is set.
+    /// the peer's side. `restartsICE` is then true: the agent must restart before `inner` is set.
     /// - Throws: `.sdesOnly`, `.noFingerprint`, `.noICE`, `.noMedia`, `.noBundle`: the offer is at fault and nothing has
     ///   changed. `.wrongState`: an answer is still to be created.
     public mutating func offerReceived(_ received: SessionDescription) throws(SDPError) -> OnOffer {
@@ -97,8 +97,8 @@ extension NegotiationState {
     /// Takes webrtcbin's answer to the inner offer.
     /// - Parameters:
     ///   - inner: the text that create-answer made.
-    ///   - renewed: our new credentials after a restart of ICE. webrtcbin 1.22 goes on with those of its last answer, or
-    ///     makes new ones if the description before was an offer: what holds is put in their place, here and later.
+    ///   - renewed: our new credentials after a restart of ICE. webrtcbin 1.22 keeps those of its last answer, or makes
+    ///     new ones if the description before was an offer; the valid ones replace them, here and later.
     /// - Returns: `inner` for set-local-description, `outer` for the peer.
     /// - Throws: `.unexpectedInner` if webrtcbin refused an m-line or said something that was not asked: rebuild.
     ///   `.wrongState` if no answer is awaited.
@@ -138,7 +138,7 @@ extension NegotiationState {
         return (answer.text, outer)
     }
 
-    /// Checks one m-line of webrtcbin's answer, learns from it, and adds what webrtcbin cannot be told otherwise.
+    /// Checks one m-line of webrtcbin's answer, learns from it, and adds properties that webrtcbin has no way to state.
     private mutating func take(
         _ media: inout MediaDescription,
         of answer: SessionDescription,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What to do with a candidate of the peer.
+/// The action for a candidate of the peer.
 public enum OnRemoteCandidate: Sendable, Hashable {
     /// Give it to webrtcbin.
     case add(mLineIndex: Int, line: String)
@@ -19,7 +19,7 @@ public enum CandidateRefusal: String, Sendable, Hashable, CaseIterable {
     case tooEarly
     /// It belongs to an ICE session that is over: its `ufrag` is not the description's.
     case stale
-    /// It is for RTCP on a port of its own, which rtcp-mux gives up.
+    /// It is for RTCP on a separate port, which rtcp-mux does not use.
     case notMuxed
     /// It needs ICE-TCP, which is off.
     case tcp
@@ -54,7 +54,7 @@ extension NegotiationState {
         }
     }
 
-    /// The `.local` candidates inside a description of the peer, for the driver to resolve; webrtcbin is given the rest.
+    /// The candidates with names inside a description of the peer, for the driver to resolve; webrtcbin is given the rest.
     public func unresolvedCandidates(in outer: SessionDescription) -> [CandidateLine] {
         outer.media.flatMap(\.candidates).filter { self.verdict(on: $0) == .resolve }
     }
@@ -72,7 +72,7 @@ extension NegotiationState {
         return (tag, section.mid ?? section.media, candidate.description)
     }
 
-    /// A candidate of ours as the peer is told it; nil if it should not try it.
+    /// A candidate of ours as it is sent to the peer; nil if the peer should not try it.
     func sendable(_ candidate: CandidateLine) -> CandidateLine? {
         guard candidate.component == 1, self.policy.usesICETCP || !candidate.isTCP else { return nil }
         guard self.policy.sendsRelayedOnly else { return candidate }
@@ -84,17 +84,17 @@ extension NegotiationState {
         case resolve
     }
 
-    /// What keeps a candidate from webrtcbin; nil if nothing does.
+    /// The reason to keep a candidate from webrtcbin; nil if there is none.
     func verdict(on candidate: CandidateLine) -> Verdict? {
         if let ufrag = candidate.ufrag, let current = self.remoteICEUfrag, ufrag != current { return .refuse(.stale) }
         if candidate.component != 1 { return .refuse(.notMuxed) }
         if candidate.isTCP, !self.policy.usesICETCP { return .refuse(.tcp) }
-        return candidate.isMDNS ? .resolve : nil
+        return candidate.hasName ? .resolve : nil
     }
 }
 
 extension SessionDescription {
-    /// The candidates of the transport that the m-line `tag` stands for.
+    /// The candidates of the transport that the m-line `tag` represents.
     ///
     /// Many name them on the first m-line of the group alone, which may be one that we refuse.
     func candidates(ofTransport tag: Int) -> [CandidateLine] {

@@ -68,7 +68,7 @@ extension NegotiationState {
         return (offer.text, outer)
     }
 
-    /// What an m-line of ours lists: where we send and receive, only what can be done both ways, if there is any.
+    /// Codecs that an m-line of ours lists: where we send and receive, only those possible both ways, if there are any.
     private func offeredCodecs(_ kind: MediaKind, direction: Direction) -> [MediaCodec] {
         let received = direction.receives ? self.policy.received(kind) : []
         let sent = direction.sends ? self.policy.sent(kind) : []
@@ -113,7 +113,7 @@ extension NegotiationState {
             throw SDPError(.sdesOnly, "answer uses SDES (a=crypto) and has no a=fingerprint: DTLS-SRTP is needed")
         }
         var session = try next.remoteSession(answer, media: answer.media[tag])
-        // An answer has to choose; one that does not leaves the client's part to the answerer (RFC 5763 section 5).
+        // An answer must choose; one that does not leaves the client's part to the answerer (RFC 5763 section 5).
         if session.setup == .actpass { session.setup = .active }
         next.remote = session
         next.ourRole = session.setup == .active ? .passive : .active

@@ -98,7 +98,7 @@ extension NegotiationState {
         }
     }
 
-    /// An m-line that goes on with its inner one, because the codec of that is still offered; nil if it cannot.
+    /// An m-line that keeps its inner one, because the codec of that is still offered; nil if it cannot.
     private mutating func kept(
         _ media: MediaDescription,
         of offer: SessionDescription,
@@ -142,7 +142,8 @@ extension NegotiationState {
             (isListened || !offer.hasListener(kind))
             && self.isOurTrackFree(kind, isListened: isListened, beside: sections)
         // Payload types mean one thing on a transport (RFC 9143 section 9.1), but aiortc numbers each m-line as if it
-        // were alone. A new m-line has to fit beside the others; one that was in use is worth a new connection.
+        // were alone. A new m-line must fit next to the others; a conflict on one that was in use justifies a new
+        // connection.
         let meanings = previous?.taken == nil ? self.payloadTypeMeanings : [:]
         let choice = self.policy.choose(kind: kind, from: media, sends: mayCarryOurTrack, beside: meanings)
         guard let codec = choice else {
@@ -179,7 +180,7 @@ extension NegotiationState {
         }
     }
 
-    /// Reads the peer's transport from the m-line that stands for the BUNDLE group.
+    /// Reads the peer's transport from the m-line that represents the BUNDLE group.
     func remoteSession(_ description: SessionDescription, media: MediaDescription) throws(SDPError) -> RemoteSession {
         guard let origin = description.origin else { throw SDPError(.garbage, "description has no o= line") }
         guard let ice = description.iceCredentials(of: media) else {
@@ -222,16 +223,16 @@ extension NegotiationState {
         return true
     }
 
-    /// What webrtcbin was told of payload types so far, those of our own offer included.
+    /// Meanings of payload types that webrtcbin got so far, those of our own offer included.
     private var payloadTypeMeanings: [UInt8: String] {
-        // Of a line, the codec that was picked counts.
+        // In a line, the codec that was picked counts.
         let formats = self.innerLines.flatMap { self.innerFormats($0).reversed() }
         return Dictionary(formats.map { ($0.payloadType, $0.meaning) }) { _, last in last }
     }
 }
 
 extension TakenMedia {
-    /// What an offer says of an m-line; what we do on it is decided when all m-lines are known.
+    /// Contents of an m-line in an offer; our part on it is decided when all m-lines are known.
     fileprivate init(
         _ media: MediaDescription,
         of offer: SessionDescription,

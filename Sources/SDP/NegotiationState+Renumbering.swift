@@ -5,9 +5,10 @@ internal import Basics
 extension NegotiationState {
     /// Plans an offer; where its payload types contradict those in use, with the ones in use.
     ///
-    /// What a payload type means does not change during a session (RFC 3264 section 8.3.2), but aiortc numbers its own
-    /// offer anew after it has answered one of ours. A new connection would not help: its transport stays what it is.
-    /// The answer then names the payload types in use, and the offerer sends with what the answer names (section 6.1).
+    /// The meaning of a payload type does not change during a session (RFC 3264 section 8.3.2), but aiortc renumbers
+    /// its own offer after it has answered one of ours. A new connection would not help: its transport stays what it
+    /// is. The answer then names the payload types in use, and the offerer sends with what the answer names (section
+    /// 6.1).
     /// - Returns: the state with its sections planned, and the offer as it was understood.
     func planned(_ given: SessionDescription) throws(SDPError) -> (state: NegotiationState, offer: SessionDescription) {
         let offer = given.withExtensionsOfAll

@@ -2,13 +2,13 @@
 
 public import Basics
 
-/// The negotiation of one peer connection: stands between the peer, which sees outer descriptions, and webrtcbin,
-/// which sees inner ones.
+/// The negotiation of one peer connection, between the peer, which sees outer descriptions, and webrtcbin, which sees
+/// inner ones.
 ///
-/// webrtcbin 1.22 breaks on direction changes, stopped and recycled m-lines and several codecs on an m-line.
-/// Inner descriptions therefore only ever grow: one codec per m-line, directions pinned, no m-line stopped or
-/// reused. Everything else is told to the peer only. Descriptions of the peer and ours for it are values: whoever
-/// receives one reads it, whoever sends one prints it. webrtcbin speaks text, which is read and printed here.
+/// webrtcbin 1.22 breaks on direction changes, stopped and recycled m-lines and several codecs on an m-line. Inner
+/// descriptions therefore only ever grow: one codec per m-line, directions pinned, no m-line stopped or reused.
+/// Everything else is exchanged with the peer only. Descriptions of the peer and ours for it are values: the receiver
+/// parses them, the sender prints them. webrtcbin uses text, which is parsed and printed here.
 ///
 ///          offerReceived                 offerCreated
 ///     ┌──────────────────── stable ────────────────────┐
@@ -19,7 +19,7 @@ public import Basics
 /// driver throws peer connection and state away and starts with new ones. Calls are serialised by the caller. Every
 /// method is a pure function of what it was given, except for the random session id chosen at creation.
 public struct NegotiationState: Sendable {
-    /// What may be negotiated.
+    /// Limits of the negotiation.
     public let policy: NegotiationPolicy
     /// The fingerprints of our certificate, the only ones that outer descriptions carry.
     public let ourFingerprints: [Fingerprint]
@@ -39,15 +39,15 @@ public struct NegotiationState: Sendable {
     var innerLines: [InnerLine] = []
     var remote: RemoteSession?
     var localICE: ICECredentials?
-    /// Whether the offer that is being answered begins ICE anew (RFC 8839 section 4.4.1.1.1): the agent has to as well,
-    /// before it is given the offer.
+    /// Whether the offer that is being answered restarts ICE (RFC 8839 section 4.4.1.1.1): the agent must restart as
+    /// well, before it gets the offer.
     public internal(set) var restartsICE = false
     /// Our DTLS role, once an answer settled it.
     var ourRole: Setup?
     /// The peer's last offer, and our answer to it.
     var lastRemoteOffer: SessionDescription?
     var lastOuterAnswer: SessionDescription?
-    /// What that offer added to the candidates of the one before, if webrtcbin is not given the offer.
+    /// Candidates that the offer adds to those of the one before, if webrtcbin does not get the offer.
     var newCandidates: [CandidateLine] = []
     /// The inner offer that webrtcbin last got, without what may change freely.
     var appliedInner: SessionDescription?
@@ -104,8 +104,8 @@ public struct NegotiationState: Sendable {
         }
     }
 
-    /// Whether media are agreed in either direction, so that RTP or reports about it should come: who offers to send and is
-    /// answered that nobody receives sends neither.
+    /// Whether media are agreed in either direction, so RTP or reports about it should come: a peer that offers to send
+    /// and gets an answer that receives nothing sends neither.
     public var hasAgreedMedia: Bool {
         self.negotiatedMedia.contains { $0.ourDirection != .inactive }
     }
@@ -135,7 +135,7 @@ public struct NegotiationState: Sendable {
         }
     }
 
-    /// What we send and the peer listens for, but only on m-lines that cannot carry it.
+    /// Kinds that we send and the peer listens for, but only on m-lines that cannot carry them.
     public var unservedKinds: [MediaKind] {
         [MediaKind.audio, .video].filter { kind in
             let media = self.negotiatedMedia.filter { $0.kind == kind }
@@ -144,7 +144,7 @@ public struct NegotiationState: Sendable {
         }
     }
 
-    /// Our SCTP port, if data channels are negotiated; webrtcbin is not told of them.
+    /// Our SCTP port, if data channels are negotiated; webrtcbin does not know of them.
     public var dataChannelPort: UInt16? {
         self.sections.contains { $0.dataChannels != nil } ? DataChannelMedia.port : nil
     }
@@ -167,13 +167,13 @@ public struct NegotiationState: Sendable {
     var sourcesFit: Bool { self.innerLines.reduce(0) { $0 + $1.sources.count } <= SDPLimits.sources }
 }
 
-/// What is known of the peer's transport.
+/// The known properties of the peer's transport.
 struct RemoteSession: Sendable, Hashable {
     var origin: Origin
     var fingerprints: FingerprintSet
     var ice: ICECredentials
     var isICELite: Bool
-    /// The DTLS role in the description, as webrtcbin is told: pinned by the first answer.
+    /// The DTLS role in the description for webrtcbin: pinned by the first answer.
     var setup: Setup
 }
 
@@ -231,13 +231,13 @@ struct InnerLine: Sendable, Hashable {
     var sources: [RemoteSource]
     /// Whether webrtcbin has a sender of ours for it whose packets the peer takes.
     var carriesOurTrack: Bool
-    /// What webrtcbin offered on it, while that offer is open.
+    /// The direction that webrtcbin offered on it, while that offer is open.
     var localDirection: Direction?
-    /// What webrtcbin settled on it.
+    /// The direction that webrtcbin settled on it.
     var answeredDirection: Direction?
     /// webrtcbin's own `ssrc` and `ssrc-group` lines.
     var localSources: [SDPLine] = []
-    /// What our offer lists; empty when answering.
+    /// Formats that our offer lists; empty when answering.
     var offered: [OuterFormat] = []
 
     /// Whether what we send can go out on it: webrtcbin agreed, or was not asked yet.

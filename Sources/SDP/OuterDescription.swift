@@ -20,7 +20,8 @@ struct OuterFormat: Sendable, Hashable {
         return lines
     }
 
-    /// What webrtcbin may send for it: of the two requests for a keyframe the one that the peer understands, PLI for choice.
+    /// Feedback that webrtcbin may send for it: of the two requests for a keyframe the one that the peer understands,
+    /// preferably PLI.
     ///
     /// Every sender understands both (RFC 8834 sections 5.1.1 and 5.1.2): one that offers neither gets PLI.
     var innerFeedback: [String] {
@@ -29,7 +30,7 @@ struct OuterFormat: Sendable, Hashable {
         return self.feedback.filter { $0 != "ccm fir" && $0 != "nack pli" } + [request]
     }
 
-    /// What the payload type stands for on the whole transport.
+    /// The meaning of the payload type on the whole transport.
     var meaning: String { self.codec == nil ? "\(self.map) \(self.parameters)" : self.map }
 
     /// The retransmission format for a payload type (RFC 4588 section 8.6).
@@ -41,7 +42,7 @@ struct OuterFormat: Sendable, Hashable {
 /// The URI of the transport-wide sequence number header extension.
 let transportCCURI = "http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01"
 
-/// The URI of the header extension with the level of a packet's sound (RFC 6464 section 4).
+/// The URI of the header extension with a packet's audio level (RFC 6464 section 4).
 let audioLevelURI = "urn:ietf:params:rtp-hdrext:ssrc-audio-level"
 
 /// The URI of the header extension that says how a player turns the video (3GPP TS 26.114, 7.4.5).
@@ -67,7 +68,7 @@ extension NegotiatedCodec {
             + (self.rtxPayloadType.map { [.rtx($0, for: self.payloadType, clockRate: self.clockRate)] } ?? [])
     }
 
-    /// What we say about our side of the codec, given what the peer said about its own.
+    /// Our parameters of the codec, given those of the peer.
     private func answeredParameters(_ policy: NegotiationPolicy) -> String {
         switch self.codec {
         case .h264:
@@ -75,7 +76,7 @@ extension NegotiatedCodec {
             let level = self.parameter("profile-level-id").map { ";profile-level-id=\($0)" } ?? ""
             return "level-asymmetry-allowed=1;packetization-mode=\(self.packetizationMode ?? 0)\(level)"
         case .vp9: return self.parameter("profile-id").flatMap { UInt8($0) }.map { "profile-id=\($0)" } ?? ""
-        case .opus: return policy.opusParameters
+        case .opus: return policy.opusParameters(inStereo: self.parameter("sprop-stereo") == "1")
         case .vp8, .pcmu, .pcma: return ""
         }
     }
@@ -208,7 +209,7 @@ extension NegotiationState {
 
     /// Puts gathered candidates into a description of ours before it is sent.
     ///
-    /// They stand on the m-line of the BUNDLE transport, where RFC 9143 wants them.
+    /// They are on the m-line of the BUNDLE transport, where RFC 9143 wants them.
     /// - Parameters:
     ///   - candidates: webrtcbin's lines of inner m-line 0, in any of the forms that `CandidateLine` reads.
     ///   - isComplete: whether there will be no more (RFC 8838 section 8.2).

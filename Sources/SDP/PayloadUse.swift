@@ -3,7 +3,7 @@
 public import Basics
 
 extension NegotiationState {
-    /// The payload types that webrtcbin is told, or has been: packets of no others can be received.
+    /// The payload types that webrtcbin knows, or has known: packets of no others can be received.
     public var innerPayloadTypes: Set<UInt8> {
         Set(self.innerLines.flatMap(self.innerFormats).map(\.payloadType))
     }
@@ -20,8 +20,10 @@ extension NegotiationState {
         return isNamed ? .refused : .unknown
     }
 
-    /// What webrtcbin is told of an m-line, in the answer to an offer of ours the formats beside the one that was picked as
-    /// well: a peer may send all that it was offered.
+    /// Formats that webrtcbin gets for an m-line.
+    ///
+    /// In the answer to an offer of ours they include the formats that were not picked: a peer may send all that it was
+    /// offered.
     func innerFormats(_ line: InnerLine) -> [OuterFormat] {
         (line.codec?.outerFormats(self.policy) ?? []) + line.offered
     }

@@ -16,7 +16,7 @@ public struct SDPError: Error, Sendable, Hashable, CustomStringConvertible {
         case noICE
         /// The description has no audio or video that we can take.
         case noMedia
-        /// Several media without BUNDLE: each would need a transport of its own.
+        /// Several media without BUNDLE: each would need a separate transport.
         case noBundle
         /// An answer does not fit the offer it should answer.
         case mismatchedAnswer
@@ -41,7 +41,7 @@ public struct SDPError: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { self.message }
 }
 
-/// What a description may cost: anything over it is refused before it is looked at.
+/// Limits of a description: one beyond them is refused before it is parsed.
 public enum SDPLimits {
     /// UTF-8 bytes of a whole description.
     public static let bytes = 256 * 1024

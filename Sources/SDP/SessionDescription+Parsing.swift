@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension SessionDescription {
-    /// Parses text from anybody.
+    /// Parses text from any source.
     ///
     /// Takes CR LF, LF or CR CR LF line ends and blank lines; drops repeated and non-numeric payload
     /// types; keeps unknown lines.

@@ -94,7 +94,7 @@ public struct SessionDescription: Sendable, Hashable, AttributeHolder {
         self.media = media
     }
 
-    /// Who made the description and which version it is; nil if the `o=` line is malformed.
+    /// The creator of the description and its version; nil if the `o=` line is malformed.
     public var origin: Origin? {
         self.lines.first { $0.type == "o" }.flatMap { Origin($0.value) }
     }
@@ -102,7 +102,7 @@ public struct SessionDescription: Sendable, Hashable, AttributeHolder {
     /// The identification tags of each BUNDLE group (RFC 9143), in order, within `SDPLimits`.
     public var bundleGroups: [[String]] {
         self.attributes("group").prefix(SDPLimits.groups).compactMap { value in
-            // What is beyond the limit stays together as one more word.
+            // Words beyond the limit stay together as one more word.
             let words = value.split(separator: " ", maxSplits: 1 + SDPLimits.mediaLines)
             guard words.first?.uppercased() == "BUNDLE" else { return nil }
             return words.dropFirst().prefix(SDPLimits.mediaLines).map(String.init)
@@ -145,7 +145,7 @@ public struct SessionDescription: Sendable, Hashable, AttributeHolder {
         return ICECredentials(ufrag: ufrag, password: password)
     }
 
-    /// Puts other ICE credentials in the place of those that are there.
+    /// Replaces the ICE credentials.
     mutating func replaceICECredentials(with credentials: ICECredentials) {
         func replaced(_ line: SDPLine) -> SDPLine {
             switch line.attribute?.name {

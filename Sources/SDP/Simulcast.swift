@@ -2,7 +2,7 @@
 
 /// The layers of one camera that an m-line offers at once (simulcast, RFC 8853), best first.
 public struct Simulcast: Sendable, Hashable {
-    /// What is known of one layer.
+    /// The known properties of one layer.
     struct Layer: Sendable, Hashable {
         /// Its `rid` (RFC 8851), or the number of its source where the description groups sources (`ssrc-group:SIM`).
         var name: String
@@ -20,7 +20,7 @@ public struct Simulcast: Sendable, Hashable {
     public private(set) var extensionID: UInt8?
 
     private var ranked: [Layer]
-    /// What the answer says behind the number of the extension, `/recvonly` or nothing.
+    /// The direction after the number of the extension in the answer, `/recvonly` or nothing.
     private var extensionDirection = ""
     /// Whether layers have a `rid`; otherwise an answer cannot choose one, and the description names their sources.
     public let hasNames: Bool
@@ -30,7 +30,7 @@ public struct Simulcast: Sendable, Hashable {
     private static let mostLayers = 16
     static let extensionURI = "urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id"
 
-    /// What an m-line offers for a payload type; nil if it is one layer alone.
+    /// The layers that an m-line offers for a payload type; nil if it is one layer alone.
     init?(_ media: MediaDescription, payloadType: UInt8) {
         var layers = Self.named(media, payloadType)
         self.hasNames = !layers.isEmpty
@@ -50,7 +50,7 @@ public struct Simulcast: Sendable, Hashable {
         self.hasNames ? nil : self.layers.first { $0 == "\(ssrc)" }
     }
 
-    /// What an answer says to get the best layer, and no other (RFC 8853 section 5.3.2).
+    /// Lines of an answer that requests the best layer, and no other (RFC 8853 section 5.3.2).
     var answer: [SDPLine] {
         guard self.hasNames, let best = self.ranked.first else { return [] }
         let types = best.payloadTypes.isEmpty ? [] : ["pt=\(self.payloadType)"]
@@ -64,7 +64,7 @@ public struct Simulcast: Sendable, Hashable {
         return lines
     }
 
-    /// What each `a=rid` says, by name.
+    /// The layer of each `a=rid`, by name.
     private static func described(_ media: MediaDescription) -> [String: Layer] {
         var known: [String: Layer] = [:]
         for value in media.attributes("rid").prefix(Self.mostLayers * 2) {
@@ -137,7 +137,7 @@ public struct Simulcast: Sendable, Hashable {
         }.map(\.element)
     }
 
-    /// What makes a layer larger (RFC 8851 section 5), what matters most first.
+    /// Restrictions that make a layer larger (RFC 8851 section 5), the most significant first.
     private static let sizes = ["max-width", "max-height", "max-fs", "max-pps", "max-br", "max-fps"]
     private static let scales = [
         ["q", "h", "f"], ["l", "m", "h"], ["lo", "mid", "hi"], ["low", "mid", "medium", "high"],

@@ -3,7 +3,7 @@
 import SDP
 import Signalling
 
-/// What our connection does to its call.
+/// Effects of our connection on its call.
 extension Call {
     /// The live connection reported something.
     mutating func connectionEvent(_ event: ConnectionEvent, _ context: inout CallContext) {
@@ -80,7 +80,7 @@ extension Call {
         self.rebuild(.answer(next ?? offer), reason: reason, &context)
     }
 
-    /// Goes on with the description that is in force, because the connection did not take the new one.
+    /// Continues with the description that is in force, because the connection did not accept the new one.
     private mutating func keepWithoutOffer(reason: String, _ context: inout CallContext) {
         context.ignore(.refusedDescription, self.peer, reason)
         self.updateConnection { connection in
@@ -150,7 +150,7 @@ extension Call {
         self.wait(context.configuration.backOff * (1 << min(rebuilds, 8)), plan, &context)
     }
 
-    /// Puts the candidates that were handed over back into the queue, for the next connection.
+    /// Puts the candidates that were passed on back into the queue, for the next connection.
     private mutating func holdAgain() {
         let newer = self.held.takeAll()
         for candidate in self.handed.takeAll() + newer where !self.held.append(candidate) { break }

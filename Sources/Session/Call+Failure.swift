@@ -2,9 +2,9 @@
 
 import Signalling
 
-/// How a call fails, waits and begins anew.
+/// How a call fails, waits and redials.
 extension Call {
-    /// Closes the connection; the peer has to offer again.
+    /// Closes the connection; the peer must offer again.
     mutating func endFailed(reason: String, isClosed: Bool = false, _ context: inout CallContext) {
         guard let id = self.connection?.id else { return }
         self.end(reason: reason, isClosed: isClosed, &context)
@@ -12,7 +12,8 @@ extension Call {
         self.awaitReturn(&context)
     }
 
-    /// Out of the room nobody tells that a peer leaves: one without a connection has some time to come back.
+    /// Outside the room Tapedeck does not learn that a peer leaves: a peer without a connection has some time to come
+    /// back.
     mutating func awaitReturn(_ context: inout CallContext) {
         guard !context.isJoined, self.isReplaceable, self.isAnnounced, self.comeback == nil else { return }
         self.startComeback(isReset: false, &context)
@@ -23,14 +24,14 @@ extension Call {
         self.comeback = Comeback(timer: timer, isReset: isReset)
     }
 
-    /// We are in the room again: whoever sees it has some time to begin the call anew, before we do.
+    /// We are in the room again: a peer that sees it has some time to redial, before we do.
     mutating func joinedAgain(_ context: inout CallContext) {
         guard self.beginsAnew, case .idle = self.phase else { return }
         context.cancel(self.comeback?.timer)
         self.startComeback(isReset: false, &context)
     }
 
-    /// Where nobody but us begins a call, one whose description could not be taken begins anew after a while.
+    /// In a room where only we begin calls, redials after a while if a description could not be applied.
     mutating func tryLater(_ context: inout CallContext) {
         guard context.isTakenByAnswer, context.isJoined else { return }
         // The same answer again would be one to another offer.
@@ -39,10 +40,10 @@ extension Call {
         self.startComeback(isReset: false, after: context.configuration.refusedWait, &context)
     }
 
-    /// Closes the connection and resets the call, or gives the peer up.
+    /// Closes the connection and resets the call, or drops the peer.
     ///
-    /// While we are not in the room nothing is reset: in most rooms our re-join makes the peer offer again, if it is still
-    /// there. Where it does not, we begin anew after it.
+    /// While we are not in the room nothing is reset: in most rooms our re-join makes the peer offer again, if it is
+    /// still there. If it does not, we redial after the re-join.
     mutating func fail(reason: String, isClosed: Bool = false, _ context: inout CallContext) {
         let role = self.connection?.role ?? .answerer
         self.endFailed(reason: reason, isClosed: isClosed, &context)
@@ -63,8 +64,8 @@ extension Call {
 
     /// Resets the call.
     ///
-    /// A reset ends every call of the room, so in a room with other calls we offer to this one peer instead. Of two who do so
-    /// at the same instant one waits longer, or their offers would cross again and again.
+    /// A reset ends every call of the room, so in a room with other calls we offer to this one peer instead. If two
+    /// peers do so at the same instant, one waits longer, because their offers would otherwise cross again and again.
     private mutating func beginAnew(reason: String, _ context: inout CallContext) {
         self.countReset(&context)
         context.report(.callReset(self.peer, reason: reason))
@@ -107,7 +108,7 @@ extension Call {
         }
     }
 
-    /// The window of a peer's failures ended: we begin anew, and wait for nobody.
+    /// The window of a peer's failures ended: we redial without waiting for the peer.
     ///
     /// The other side may wait for us as we for it; a server that refused, or lost, what it sent offers no more.
     private mutating func resetsForgotten(_ context: inout CallContext) {
@@ -125,7 +126,7 @@ extension Call {
 
     /// A peer did not come back: it is gone, but its failures stay counted.
     ///
-    /// What is ours to begin anew begins now.
+    /// If it is our turn to redial, we do so now.
     private mutating func returnMissed(_ context: inout CallContext) {
         self.comeback = nil
         let isOurTurn = if case .idle = self.phase { self.beginsAnew && context.isJoined } else { false }

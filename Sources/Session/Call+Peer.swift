@@ -3,7 +3,7 @@
 import SDP
 import Signalling
 
-/// What the peer does to its call, by way of the room.
+/// Effects of the peer on its call, by way of the room.
 extension Call {
     /// The peer arrived, and we offer.
     ///
@@ -14,7 +14,7 @@ extension Call {
         self.offer(reason: "the peer joined again", &context)
     }
 
-    /// The room knows of nobody at the other end, and we offer to whoever comes.
+    /// The room knows of no peer at the other end, and we offer to any that comes.
     mutating func awaited(_ context: inout CallContext) {
         if case .givenUp = self.phase { return context.ignore(.givenUpPeer, self.peer, "awaited") }
         if self.isAnnounced {
@@ -122,7 +122,7 @@ extension Call {
         self.apply(answer: answer, on: connection.id, &context)
     }
 
-    /// Somebody came for a standing offer: from now on it is a call like any other.
+    /// A peer came for a standing offer: from now on it is a call like any other.
     private mutating func greet(_ context: inout CallContext) {
         self.announceMember(&context)
         guard let connection = self.connection, connection.isStanding else { return }
@@ -134,7 +134,7 @@ extension Call {
         }
     }
 
-    /// Ends the call with another recorder; the one that came later answered, and makes place where there is little.
+    /// Ends the call with another recorder; the one that came later answered, and leaves the room where space is short.
     mutating func meetOtherRecorder(yields: Bool, _ context: inout CallContext) {
         self.end(reason: "it is a recorder like us", &context)
         self.isAnnounced = false
@@ -158,7 +158,7 @@ extension Call {
         self.updateConnection { $0.acceptedRemote = $0.remote }
     }
 
-    /// Notes the description handed over, and hands over or drops the held candidates.
+    /// Notes the description passed on, and passes on or drops the held candidates.
     private mutating func describe(
         _ identity: DescriptionIdentity,
         on id: ConnectionID,

@@ -24,22 +24,22 @@ struct Call {
         var isReset: Bool
     }
 
-    /// Where the call stands.
+    /// The state of the call.
     enum Phase {
-        /// No connection: the peer has to offer, or the room has to name us the offerer.
+        /// No connection: the peer must offer, or the room must name us the offerer.
         case idle
         /// No connection until the timer fires.
         case waiting(TimerID, Plan)
         /// One connection.
         case live(Connection)
-        /// No connection, and offers are ignored; after that we begin anew.
+        /// No connection, and offers are ignored; after that we redial.
         case givenUp(CallRole)
     }
 
-    /// What a new connection begins with.
+    /// How a new connection begins.
     enum Plan: Equatable {
         case offer
-        /// An offer for somebody who is not there yet: nothing is expected until the answer.
+        /// An offer to a peer that is not there yet: nothing is expected until the answer.
         case standingOffer
         case answer(PeerDescription)
     }
@@ -61,7 +61,7 @@ struct Call {
         let id: ConnectionID
         let role: CallRole
         var negotiation: Negotiation
-        /// Whether nobody is there yet who could answer our offer.
+        /// Whether no peer is there yet that could answer our offer.
         var isStanding = false
         /// The peer's description that was given to the connection last.
         var remote: DescriptionIdentity?
@@ -80,14 +80,14 @@ struct Call {
     }
 
     let peer: PeerID
-    /// Whether the server takes our media here, and nobody is behind it.
+    /// Whether the server takes our media here, with no peer behind it.
     let isPublishPoint: Bool
     var phase = Phase.idle
     /// Whether `peerJoined` or `publishPointArrived` was reported.
     var isAnnounced = false
     /// Candidates of the peer that wait for its description.
     var held: CandidateQueue
-    /// Candidates of the peer that were handed over for its current description.
+    /// Candidates of the peer that were passed on for its current description.
     var handed: CandidateQueue
     /// Our candidates that wait for our description, or for the room.
     var outgoing: CandidateQueue
@@ -106,10 +106,10 @@ struct Call {
     /// While the peer is waited for: from a call reset, from when it has no connection and we are out of the room or back
     /// in it, or from an answer of a server that we could not take.
     var comeback: Comeback?
-    /// Whether we begin the call anew if nothing comes of the wait.
+    /// Whether we redial if the peer does not offer during the wait.
     ///
-    /// So where it ended while we were out of the room, because not every room then makes the peer offer, and where the
-    /// room leaves it to us.
+    /// True where the call ended while we were out of the room, because not every room then makes the peer offer, and
+    /// where the room leaves it to us.
     var beginsAnew = false
 
     init(with peer: PeerID, candidateLimit: Int, isPublishPoint: Bool) {
@@ -129,7 +129,7 @@ struct Call {
     /// Whether media may flow.
     var isConnected: Bool { self.connection?.isConnected == true }
 
-    /// Whether the peer was given up, and is there.
+    /// Whether the peer was dropped, and is there.
     var isGivenUp: Bool {
         if case .givenUp = self.phase { self.isAnnounced && !self.isPublishPoint } else { false }
     }
@@ -174,7 +174,7 @@ struct Call {
 
     /// Opens the next connection of an idle call, or lets it wait if there were too many.
     ///
-    /// Out of the room nothing is opened, because no description could be sent: the call begins anew when we are back.
+    /// Out of the room nothing is opened, because no description could be sent: we redial when we are back.
     mutating func open(_ plan: Plan, _ context: inout CallContext) {
         guard context.isJoined else {
             context.ignore(.notJoined, self.peer, "no new connection")
@@ -249,7 +249,7 @@ struct Call {
         self.open(plan, &context)
     }
 
-    /// Begins a call anew, with our offer.
+    /// Redials, with our offer.
     mutating func offer(reason: String, _ context: inout CallContext) {
         if self.connection != nil {
             self.rebuild(.offer, reason: reason, &context)

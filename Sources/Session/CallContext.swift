@@ -3,7 +3,7 @@
 import SDP
 import Signalling
 
-/// What the calls of one session share: limits, our membership, numbers, timers, and what piles up to be done.
+/// State that the calls of one session share: limits, our membership, numbers, timers, and pending actions.
 struct CallContext {
     /// Fingerprints remembered after they failed.
     private static let maximumRefusals = 64
@@ -13,20 +13,20 @@ struct CallContext {
     var isJoined = false
     /// Whether our offer goes out before we are a member, because the server takes us by answering it.
     var isAhead = false
-    /// Whether the server of this room takes us so at all: nobody but us begins a call there.
+    /// Whether the server of this room admits us by answering at all: there, only we begin calls.
     var isTakenByAnswer = false
-    /// Whether the server of this room takes our media at a place of its own: whoever offers there takes none.
+    /// Whether the server of this room takes our media at a separate endpoint: a peer that offers there takes none.
     var hasPublishPoint = false
-    /// Whether another peer of the room was given up: it is there all the same.
+    /// Whether another peer of the room was dropped: it is there all the same.
     var hasOthersGivenUp = false
-    /// What we said ourselves.
+    /// Messages that we sent.
     var ownMessages = OwnMessages()
 
     /// Peers of live connections.
     private(set) var owners: [ConnectionID: PeerID] = [:]
-    /// Live connections at whose other end nobody is yet.
+    /// Live connections that have no peer at the other end yet.
     private var standing: Set<ConnectionID> = []
-    /// Connections that were told to close and are not closed yet.
+    /// Connections that were requested to close and are not closed yet.
     private(set) var closing: Set<ConnectionID> = []
     private var timers: [TimerID: PeerID] = [:]
     private var connectionCount: UInt64 = 0
@@ -61,7 +61,7 @@ struct CallContext {
 
     // Connections
 
-    /// Opens a connection; `isStanding` says that nobody is at its other end yet.
+    /// Opens a connection; `isStanding` means that there is no peer at its other end yet.
     mutating func openConnection(to peer: PeerID, _ role: CallRole, isStanding: Bool) -> ConnectionID {
         self.connectionCount &+= 1
         let id = ConnectionID(self.connectionCount)
@@ -71,7 +71,7 @@ struct CallContext {
         return id
     }
 
-    /// Somebody came for a standing offer.
+    /// A peer came for a standing offer.
     mutating func noteGreeting(on id: ConnectionID) {
         self.standing.remove(id)
     }
@@ -85,12 +85,12 @@ struct CallContext {
         self.emit(.closeConnection(id, reason: reason, when: end))
     }
 
-    /// Notes that a connection that was told to close is closed.
+    /// Notes that a connection that was requested to close is closed.
     mutating func noteClosed(_ id: ConnectionID) {
         self.closing.remove(id)
     }
 
-    /// Whether anybody else is in a call with us, or was before we gave up.
+    /// Whether another peer is in a call with us, or was before we dropped it.
     func hasOtherCalls(than peer: PeerID) -> Bool {
         self.hasOthersGivenUp
             || self.owners.contains { $0.value != peer && !self.standing.contains($0.key) }
@@ -120,7 +120,7 @@ struct CallContext {
         return timer
     }
 
-    /// Starts a timer that belongs to nobody.
+    /// Starts a timer that belongs to no call.
     mutating func makeTimer(_ purpose: TimerID.Purpose, _ duration: Duration) -> TimerID {
         self.timerCount &+= 1
         let timer = TimerID(purpose: purpose, serial: self.timerCount)

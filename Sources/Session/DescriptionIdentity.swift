@@ -65,7 +65,7 @@ struct DescriptionIdentity: Equatable, Sendable {
     /// Whether this is a description that we sent, come back to us.
     ///
     /// Servers that relay to the sender may change lines on the way: what has our fingerprint and our username fragment
-    /// is ours all the same. Where there is nothing to compare, it has to be the same in all that we look at.
+    /// is ours all the same. Where both are missing, it must be equal in everything that we compare.
     func isEcho(of sent: DescriptionIdentity) -> Bool {
         self.sharesTransport(with: sent) || self.origin != nil && self == sent
     }

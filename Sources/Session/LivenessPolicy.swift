@@ -5,10 +5,10 @@ import Basics
 /// Says when a peer falls silent and when it is heard again.
 ///
 /// Times are nanoseconds of one monotonic clock. RTCP counts as well as RTP: a peer that pauses all its tracks still
-/// sends reports. Of a peer with whom no media are agreed, in either direction, nothing is expected: whether he is still
-/// there is for ICE to say.
+/// sends reports. Nothing is expected of a peer with no agreed media in either direction: ICE alone detects whether it
+/// is still there.
 public struct LivenessPolicy: Sendable, Equatable {
-    /// A change that the session has to know.
+    /// A change that the session must know.
     public enum Transition: Hashable, Sendable {
         /// Nothing was heard for the limit.
         case silent

@@ -3,7 +3,7 @@
 import SDP
 import Signalling
 
-/// What we said ourselves, to know it when a server relays it to us too: the only place where that is decided.
+/// Recognises our own messages when a server relays them back to us: the only place where that is decided.
 ///
 /// Three rules: what comes under our own name is ours; so is a description with our fingerprint and our username
 /// fragment, whatever a server changed in it; and a candidate whose line is one that the call sent.

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Says in which size and at which frame rate a picture is sent when its bit rate has to be low: first the size goes
-/// down, then the frame rate.
+/// Chooses the size and the frame rate of video whose bit rate must be low: first the size goes down, then the frame
+/// rate.
 ///
 /// Down after a second, or at once if that is urgent, to the step that fits; up one step at a time, after five seconds
-/// with room. Each change costs a keyframe, and makes the encoder begin anew. Times are nanoseconds of one monotonic
-/// clock.
+/// with room. Each change costs a keyframe, and restarts the encoder. Times are nanoseconds of one monotonic clock.
 public struct PictureLadder: Sendable, Equatable {
-    /// What is sent of each side and of the frames.
+    /// The fraction sent of each side and of the frames.
     public struct Step: Sendable, Equatable {
-        /// Sides of the picture: `numerator` of `denominator`.
+        /// Sides of the frame: `numerator` of `denominator`.
         public var numerator: Int
         /// See `numerator`.
         public var denominator: Int
-        /// One of so many frames.
+        /// One of this many frames.
         public var framesDivisor: Int
         /// Down to this share of the configured bit rate.
         fileprivate var leastShare: Double
@@ -21,11 +20,11 @@ public struct PictureLadder: Sendable, Equatable {
         /// A side in pixels, even.
         public func side(_ pixels: Int) -> Int { max(2, pixels * self.numerator / self.denominator / 2 * 2) }
 
-        /// Whether it is the whole picture.
+        /// Whether it is the full frame at the full rate.
         public var isWhole: Bool { self.numerator == self.denominator && self.framesDivisor == 1 }
     }
 
-    /// From the whole picture down.
+    /// From the full frame down.
     public static let steps = [
         Step(numerator: 1, denominator: 1, framesDivisor: 1, leastShare: 0.5),
         Step(numerator: 2, denominator: 3, framesDivisor: 1, leastShare: 0.3),
@@ -35,7 +34,7 @@ public struct PictureLadder: Sendable, Equatable {
 
     private static let downDelay: UInt64 = 1_000_000_000
     private static let upDelay: UInt64 = 5_000_000_000
-    /// So much more than a step needs is room for it.
+    /// This factor over what a step needs counts as room for it.
     private static let room = 1.3
 
     private var index = 0
@@ -43,10 +42,10 @@ public struct PictureLadder: Sendable, Equatable {
     private var lowSince: UInt64?
     private var highSince: UInt64?
 
-    /// The whole picture.
+    /// A ladder at the full frame.
     public init() {}
 
-    /// What is sent now.
+    /// The present step.
     public var step: Step { Self.steps[self.index] }
 
     /// Takes the bit rate of now as a share of the configured one; true if the step changed.

@@ -26,7 +26,7 @@ public struct RateController: Sendable, Equatable {
     private var reduction: Reduction?
     /// When there was evidence at last, whether it led to a reduction or not.
     private var lastEvidence: UInt64?
-    /// What arrived while the way was full, and when that was.
+    /// The rate that arrived while the path was full, and when that was.
     private var capacity: Rate?
 
     private struct Rate: Equatable {
@@ -42,7 +42,7 @@ public struct RateController: Sendable, Equatable {
 
     private struct Reduction: Equatable {
         var at: UInt64
-        /// What waited then; once a reduction has worked, it becomes less.
+        /// The queueing delay then; it shrinks once a reduction has worked.
         var queueing: Duration
 
         /// Before this is over, what is reported was sent before it.
@@ -63,12 +63,12 @@ public struct RateController: Sendable, Equatable {
     /// In so long what waits after a pause is to get through.
     private static let draining = Duration.milliseconds(750)
     private static let longestEcho = Duration.seconds(1)
-    /// A receiver takes a longer hole for a frozen picture.
+    /// A receiver shows a longer gap as frozen video.
     private static let longestPause = Duration.milliseconds(400)
 
-    /// So much of what a full way takes is sent on it.
+    /// The share of a full path's capacity that is used.
     private static let share = 0.85
-    /// So many losses are evidence, so many of that the way is full, so few that there is room.
+    /// Shares of lost packets: evidence at all, evidence of a full path, and few enough to show room.
     private static let lossIsEvidence = 0.1
     private static let lossIsOverload = 0.3
     private static let lossIsRoom = 0.02
@@ -84,7 +84,7 @@ public struct RateController: Sendable, Equatable {
         self.target = maximum
     }
 
-    /// Goes on between other bits a second.
+    /// Continues between other limits, in bits per second.
     public mutating func limit(minimum: Int, maximum: Int) {
         let isUnlimited = self.target == self.maximum
         (self.minimum, self.maximum) = (min(minimum, maximum), maximum)
@@ -127,7 +127,7 @@ public struct RateController: Sendable, Equatable {
 
     // MARK: Down
 
-    /// What the evidence of now allows; nil if there is none.
+    /// The rate that the present evidence allows; nil if there is none.
     private mutating func lowered(by feedback: RateFeedback, _ now: UInt64) -> Int? {
         var limits: [Int] = []
         if feedback.arrivals != nil {
@@ -141,7 +141,8 @@ public struct RateController: Sendable, Equatable {
         return limits.min()
     }
 
-    /// More waits on the way than a burst: no more than what arrived meanwhile, and less until the rest is through.
+    /// More than a burst is queued on the path: allows no more than the rate that arrived in that time, and less until
+    /// the queue is drained.
     private mutating func limitOfQueue(_ now: UInt64) -> Int? {
         guard self.queue.isEvidence(now) else { return nil }
         if let reduction = self.reduction {
@@ -200,7 +201,7 @@ public struct RateController: Sendable, Equatable {
         if let capacity = self.capacity, now - capacity.at < Self.capacityAge,
             let reduction = self.reduction, capacity.at >= reduction.at, now - reduction.at >= Self.restAfterReduction
         {
-            // What waited is through: from here on it need not be less than the way takes.
+            // The queue is drained: from here on the rate need not be less than the path takes.
             self.target = max(self.target, min(self.maximum, Int(Double(capacity.bitsPerSecond) * Self.share)))
         }
         let calm = self.lastEvidence.map { now - $0 } ?? .max
@@ -224,15 +225,15 @@ public struct RateController: Sendable, Equatable {
     }
 }
 
-/// What waits on the way, by transport-wide feedback.
+/// The queue on the path, by transport-wide feedback.
 private struct Queue: Sendable, Equatable {
     /// As the newest feedback says.
     private(set) var now = Duration.zero
     /// Since when more waits than the mild and the heavy bound; nil while less does.
     private var mildSince: UInt64?
     private var heavySince: UInt64?
-    /// What arrived since then, or since the last reduction, and how long that took by the receiver's clock: the way
-    /// was full, so it is what the way takes.
+    /// The bytes that arrived since then, or since the last reduction, and how long that took by the receiver's clock:
+    /// the path was full, which makes this its capacity.
     private var bytes = 0
     private var span = Duration.zero
 
@@ -244,11 +245,11 @@ private struct Queue: Sendable, Equatable {
     private static let mildPatience: UInt64 = 400_000_000
     private static let heavy = Duration.milliseconds(150)
     private static let heavyPatience: UInt64 = 100_000_000
-    /// So much on the way, while more than `mild` waits, is no burst.
+    /// This much under way, while more than `mild` is queued, is no burst.
     private static let certain = Duration.milliseconds(300)
     private static let leastMeasure = Duration.milliseconds(40)
     private static let nothing = Duration.milliseconds(40)
-    /// What is on its way without waiting, as time at what the way takes.
+    /// Data under way without queueing, as time at the path's capacity.
     private static let freeTravel = Duration.milliseconds(100)
     /// Seconds.
     private static let longestTravel = 10.0
@@ -271,7 +272,7 @@ private struct Queue: Sendable, Equatable {
         }
     }
 
-    /// Measures anew what arrives.
+    /// Restarts the measurement of arrivals.
     mutating func restart() {
         (self.bytes, self.span) = (0, .zero)
     }

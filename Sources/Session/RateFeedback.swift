@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one peer said about the way that our video takes to it, since it was asked last.
+/// One peer's feedback about the path of our video to it, since the last query.
 public struct RateFeedback: Sendable, Equatable {
     /// Transport-wide congestion feedback.
     public struct Arrivals: Sendable, Equatable {
@@ -10,7 +10,7 @@ public struct RateFeedback: Sendable, Equatable {
         public var bytes: Int
         /// Packets that did not arrive.
         public var lostPackets: Int
-        /// What waits in queues on the way: how much longer packets take than the fastest of the last minute.
+        /// Queueing delay on the path: how much longer packets take than the fastest of the last minute.
         public var queueing: Duration
         /// How long they took to arrive, by the receiver's clock.
         public var span: Duration

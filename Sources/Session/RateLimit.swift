@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What may be sent from now on.
+/// The rate that may be sent from now on.
 public struct RateLimit: Sendable, Equatable {
     /// Bits a second.
     public var bitsPerSecond: Int
@@ -16,10 +16,10 @@ public struct RateLimit: Sendable, Equatable {
     /// One in three or more may pull the others down to this part of what the one in the middle takes.
     private static let mostDivisor = 3
 
-    /// What one encoder makes for several peers of these limits; nil without peers.
+    /// The rate of one encoder for several peers with these limits; nil without peers.
     ///
     /// The slowest is followed, for it gets nothing otherwise; but where most take more, no further than to a third of
-    /// the lower median. Of pauses it is the lower median, too: one peer of three or more stops none of the others.
+    /// the lower median. Pauses use the lower median, too: one peer of three or more stops none of the others.
     public static func shared(by peers: [RateLimit]) -> RateLimit? {
         let rates = peers.map(\.bitsPerSecond).sorted()
         guard let slowest = rates.first else { return nil }

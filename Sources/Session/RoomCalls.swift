@@ -90,8 +90,8 @@ struct RoomCalls {
 
     // Membership
 
-    /// We are a member, perhaps again: candidates that could not be sent meanwhile are sent now, and calls that ended
-    /// meanwhile have some time to begin anew.
+    /// We are a member, perhaps again: candidates that could not be sent before are sent now, and peers of calls that
+    /// ended before have some time to redial.
     mutating func joined(ownID: PeerID?) {
         self.context.isJoined = true
         self.isFull = false
@@ -133,9 +133,9 @@ struct RoomCalls {
         }
     }
 
-    // Before the membership: protocols whose server takes us by answering our offer. Nobody is reported until we are a
-    // member, so that an endpoint that refuses us again and again looks like a room that cannot be joined, not like a
-    // peer that comes and goes.
+    // Before the membership: protocols whose server takes us by answering our offer. No peer is reported until we are a
+    // member. An endpoint that refuses us again and again then looks like a room that cannot be joined, not like a peer
+    // that comes and goes.
 
     /// The server wants our offer before it takes us.
     mutating func offerWanted(_ arrival: RoomEvent) {
@@ -166,7 +166,7 @@ struct RoomCalls {
         self.removeUnconnected(reason: reason)
     }
 
-    // What the room does to a call
+    // Effects of the room on a call
 
     /// A member arrived, and we offer.
     mutating func peerArrived(_ peer: PeerID) {
@@ -176,9 +176,10 @@ struct RoomCalls {
         self.withCall(peer) { $0.arrived(&$1) }
     }
 
-    /// Nobody is known to be there, and we offer to whoever comes.
+    /// No peer is known to be there, and we offer to any that comes.
     ///
-    /// A connected call goes on: only the room has forgotten the peer. One that never connected has nobody at its end.
+    /// A connected call continues: only the room has forgotten the peer. A call that never connected has no peer at its
+    /// end.
     mutating func peerAwaited(_ peer: PeerID) {
         guard self.calls[peer]?.isConnected != true, self.admit(peer, announce: false) else { return }
         self.withCall(peer) { $0.awaited(&$1) }
@@ -228,7 +229,7 @@ struct RoomCalls {
 
     /// Reads a description of a peer: the only place where our own code does.
     ///
-    /// - Returns: nil, with a report, for one that no call has to see.
+    /// - Returns: nil, with a report, if the description is for no call.
     private mutating func read(_ sdp: String, from peer: PeerID) -> Result<PeerDescription, SDPError>? {
         guard sdp.utf8.count <= self.context.configuration.maximumDescriptionLength else {
             self.ignore(.oversizedDescription, peer, "\(sdp.utf8.count) bytes")
@@ -255,11 +256,11 @@ struct RoomCalls {
         return true
     }
 
-    // What connections and timers do to a call
+    // Effects of connections and timers on a call
 
     /// One of our connections reported something.
     ///
-    /// Events of connections that were told to close are harmless races.
+    /// Events of connections that were requested to close are harmless races.
     mutating func connectionEvent(_ id: ConnectionID, _ event: ConnectionEvent) {
         guard let peer = self.context.owners[id] else {
             if event == .closed { self.context.noteClosed(id) }
@@ -275,7 +276,7 @@ struct RoomCalls {
     }
 }
 
-/// The place where the server takes our media: a call that is only ours, with nobody behind it.
+/// The endpoint where the server takes our media: a call that is only ours, with no peer behind it.
 extension RoomCalls {
     private static let nothingToSend = "we have nothing to send: give a camera or a microphone"
 
@@ -302,7 +303,7 @@ extension RoomCalls {
         self.withCall(peer) { $0.wantedAgain(&$1) }
     }
 
-    /// The server does not take our media: no connection until it names the place anew.
+    /// The server does not take our media: no connection until it names the endpoint again.
     mutating func publishPointRefused(_ peer: PeerID, _ reason: String) {
         guard self.calls[peer]?.isPublishPoint == true else {
             return self.ignore(.unknownPeer, peer, "refusal")

@@ -2,10 +2,10 @@
 
 public import Signalling
 
-/// Decides everything in one room: whom to connect, who offers, what to close, when to give up.
+/// Decides everything in one room: which peers to connect, who offers, which connections to close, when to drop a peer.
 ///
 /// Pure: no clock, no I/O, no log. The driver feeds one input, runs all actions in order, then feeds the next. It ends
-/// each `createOffer` and `applyOffer` with an event within a deadline of its own, and each `closeConnection` with
+/// each `createOffer` and `applyOffer` with an event within a deadline of its choosing, and each `closeConnection` with
 /// `closed`.
 ///
 /// ```
@@ -15,7 +15,7 @@ public import Signalling
 ///      │                   ▼                    │      detached: out of the room, connected peers stay
 ///      │               orphaned ◄─attempts spent┘      orphaned: until no peer is connected; `joined` while the
 ///      │                   │                           signaller still tries leads back
-///      │ stop, signaller   │ stop, nobody connected
+///      │ stop, signaller   │ stop, no one connected
 ///      └──────────► stopping ──all closed, or 2 s──► finished (terminal)
 /// ```
 ///
@@ -229,7 +229,7 @@ public struct RoomSessionStateMachine: ~Copyable {
         return Self.orphaned(calls, error.map { .failed($0) } ?? .left, isTrying: false)
     }
 
-    /// Goes on for connected peers only.
+    /// Continues for connected peers only.
     private static func attemptsSpent(_ calls: RoomCalls, _ error: SignallingError) -> Step {
         var calls = calls
         calls.lostRoom(closesUnconnected: true, reason: error.message)

@@ -3,7 +3,7 @@
 public import SDP
 public import Signalling
 
-/// What the driver has to do, in order.
+/// An action for the driver; actions are in order.
 ///
 /// Actions of one connection run one at a time, each to its end: candidates may follow their description at once.
 public enum SessionAction: Equatable, Sendable {
@@ -21,7 +21,7 @@ public enum SessionAction: Equatable, Sendable {
     case closeConnection(ConnectionID, reason: String, when: ConnectionEnd)
     /// Sends a command to the room.
     case send(RoomCommand)
-    /// Uses these STUN and TURN servers, beside those of the configuration, for connections opened from now on.
+    /// Uses these STUN and TURN servers, in addition to those of the configuration, for connections opened from now on.
     case useICEServers([ICEServer])
     /// Starts a timer.
     case startTimer(TimerID, Duration)
@@ -37,7 +37,7 @@ public enum SessionAction: Equatable, Sendable {
 public enum SessionOutcome: Equatable, Sendable {
     /// As asked by `SessionInput.stop`.
     case stopped
-    /// The signaller ended without an error although nobody asked, and no peer is connected any more.
+    /// The signaller ended without an error and without a request, and no peer is connected any more.
     case left
     /// The signaller gave up, and no peer is connected any more.
     case failed(SignallingError)

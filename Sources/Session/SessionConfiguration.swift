@@ -10,7 +10,7 @@ public struct SessionConfiguration: Equatable, Sendable {
     ///
     /// With two tracks of each there is room in a recording for those who come again: it has 125 at most.
     public var maximumPeers = SignallingOptions.maximumPeers
-    /// Candidates held or handed over for one description of one peer, 0 and up.
+    /// Candidates held or passed on for one description of one peer, 0 and up.
     public var maximumCandidates = 256
     /// Largest description taken from a peer, in UTF-8 bytes.
     public var maximumDescriptionLength = 262_144
@@ -34,11 +34,11 @@ public struct SessionConfiguration: Equatable, Sendable {
     public var refusedWait: Duration = .seconds(30)
     /// Window of `maximumRebuilds` and `maximumConnections`.
     public var burstWindow: Duration = .seconds(60)
-    /// Call resets of one peer in one `resetWindow` before it is given up.
+    /// Call resets of one peer in one `resetWindow` before it is dropped.
     public var maximumResets = 3
     /// Longest time from a call reset to the peer's return; later it counts as gone.
     public var returnLimit: Duration = .seconds(15)
-    /// Window of `maximumResets`; a peer given up is taken again when it ends.
+    /// Window of `maximumResets`; a dropped peer is taken again when it ends.
     public var resetWindow: Duration = .seconds(300)
 
     /// The defaults that the documents ask for.

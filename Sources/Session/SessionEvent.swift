@@ -2,7 +2,7 @@
 
 public import Signalling
 
-/// What the session wants to be known: one log line each.
+/// An event that the session reports: one log line each.
 public enum SessionEvent: Equatable, Sendable {
     /// We are a member of the room; again after each re-join.
     case joined(ownID: PeerID?)
@@ -12,9 +12,9 @@ public enum SessionEvent: Equatable, Sendable {
     case joinFailed(reason: String)
     /// The server is out of reach; connected peers stay connected.
     case signallingLost(reason: String)
-    /// We made place for people, because another recorder has the room.
+    /// We left the room to free a slot, because another recorder is in it.
     case yielded
-    /// The server put us out; every call has ended.
+    /// The server kicked us; every call has ended.
     case removed
     /// A peer arrived or offered for the first time.
     case peerJoined(PeerID)
@@ -32,7 +32,8 @@ public enum SessionEvent: Equatable, Sendable {
     case peerConnected(PeerID, ConnectionID)
     /// ICE looks for another path.
     case peerDisconnected(PeerID, ConnectionID)
-    /// The peer is a recorder like us: nothing would flow, so there is no call with it, and it counts as nobody.
+    /// The peer is a recorder like us: no media would flow, so there is no call with it, and it does not count as a
+    /// participant.
     case otherRecorderFound(PeerID)
     /// Nothing is heard from the peer.
     case peerStale(PeerID, ConnectionID)
@@ -42,7 +43,7 @@ public enum SessionEvent: Equatable, Sendable {
     case callRebuilt(PeerID, closed: ConnectionID, reason: String)
     /// A connection was closed; the next facts say what follows.
     case callFailed(PeerID, ConnectionID, reason: String)
-    /// The peer was told to start the call anew.
+    /// We asked the peer to restart the call.
     case callReset(PeerID, reason: String)
     /// The peer failed too often: its offers are ignored until it returns or the reset window ends.
     case peerGivenUp(PeerID, reason: String)
@@ -68,7 +69,7 @@ public enum IgnoredInput: String, Hashable, Sendable, CaseIterable {
     case malformedDescription = "malformed_description"
     /// A description longer than the limit.
     case oversizedDescription = "oversized_description"
-    /// The media layer cannot take a description, and the call goes on without it.
+    /// The media layer cannot apply a description, and the call continues without it.
     case refusedDescription = "refused_description"
     /// A candidate of another ICE session than its peer's description.
     case staleCandidate = "stale_candidate"
@@ -78,7 +79,7 @@ public enum IgnoredInput: String, Hashable, Sendable, CaseIterable {
     case peerLimit = "peer_limit"
     /// A description with a fingerprint that failed before.
     case refusedPeer = "refused_peer"
-    /// An offer from a peer that was given up.
+    /// An offer from a peer that was dropped.
     case givenUpPeer = "given_up_peer"
     /// A message of a peer that we do not know.
     case unknownPeer = "unknown_peer"

@@ -21,13 +21,13 @@ public struct ConnectionID: Hashable, Comparable, Sendable, CustomStringConverti
 
 /// Names one run of one timer.
 public struct TimerID: Hashable, Sendable {
-    /// What a timer limits; for logs.
+    /// The purpose of a timer; for logs.
     public enum Purpose: String, Hashable, Sendable, CaseIterable {
-        /// A new connection has to connect.
+        /// Time for a new connection to connect.
         case connect
-        /// ICE has to find a path again.
+        /// Time for ICE to find a path again.
         case disconnected
-        /// A silent peer has to be heard again.
+        /// Time for a silent peer to be heard again.
         case stale
         /// A wait before the next attempt.
         case backOff
@@ -35,13 +35,13 @@ public struct TimerID: Hashable, Sendable {
         case burst
         /// The window in which call resets of one peer are counted.
         case resets
-        /// A peer without a connection has to come back.
+        /// Time for a peer without a connection to come back.
         case returning
-        /// The session has to be over.
+        /// Time for the session to end.
         case stop
     }
 
-    /// What the timer limits.
+    /// The purpose of the timer.
     public let purpose: Purpose
     /// A number that no other run of any timer of the session has.
     public let serial: UInt64
@@ -57,7 +57,7 @@ public struct TimerID: Hashable, Sendable {
 public enum CallRole: Hashable, Sendable {
     /// We offer.
     case offerer
-    /// We offer to send only, to a place that stands for nobody.
+    /// We offer to send only, to an endpoint that is no peer.
     case publisher
     /// The peer offers.
     case answerer

@@ -3,7 +3,7 @@
 public import SDP
 public import Signalling
 
-/// What can happen to a room session.
+/// An input of a room session.
 public enum SessionInput: Equatable, Sendable {
     /// The signaller reported something; every event, in order.
     case room(RoomEvent)
@@ -17,7 +17,7 @@ public enum SessionInput: Equatable, Sendable {
     case stop
 }
 
-/// What a peer connection reports.
+/// A report of a peer connection.
 public enum ConnectionEvent: Equatable, Sendable {
     /// Our offer is set locally; this is what the peer is to get.
     case offerCreated(SessionDescription)
@@ -25,7 +25,8 @@ public enum ConnectionEvent: Equatable, Sendable {
     case answerCreated(SessionDescription)
     /// The offer just given is good, but only a fresh peer connection can take it.
     case rebuildNeeded(reason: String)
-    /// The peer's offer is good, but we take nothing of it; the answer tells the peer so. The connection was not touched by it.
+    /// The peer's offer is good, but we accept nothing of it; the answer says so to the peer. The connection was not
+    /// touched by it.
     case offerDeclined(SessionDescription, reason: String)
     /// The description just given cannot be taken by any connection; this one was not touched by it.
     case descriptionRefused(reason: String)

@@ -2,21 +2,21 @@
 
 internal import Basics
 
-/// When the next connection attempt is due, as a `JoinPolicy` says.
+/// When the next connection attempt is due under a `JoinPolicy`.
 ///
 /// Counted policies wait `attemptInterval`, and their attempts are spent at the last one or at the first error that no
-/// retry helps. That ends them if the room was never joined; they go on as endless ones if it was, because calls may go
-/// on. Endless ones begin at `attemptInterval` and grow by half each time, ±50 %, up to 30 s; a server that took us in
-/// between, and lost us, is asked again within about 5 s.
+/// retry helps. If the room was never joined, that ends the run; if it was, they continue as endless ones, because
+/// calls may continue. Endless ones begin at `attemptInterval` and grow by half each time, ±50 %, up to 30 s; a server
+/// that took us in between, and lost us, is asked again within about 5 s.
 ///
-/// A server that refuses us is asked no more, unless we were members: what stands before a server that is started anew
-/// refuses everybody for a while. Its waits grow up to five minutes, because a secret that was changed is wrong for good.
+/// A server that refuses us is asked no more, unless we were members: a reverse proxy rejects everyone while the server
+/// behind it restarts. Its waits grow up to five minutes, because a secret that was changed is wrong for good.
 public struct ReconnectSchedule: Sendable {
     /// Longest wait of an endless policy.
     public static let maximumDelay = Duration.seconds(30)
     /// Longest wait after a refusal.
     static let maximumRefusedDelay = Duration.seconds(300)
-    /// A connection that was joined for this long begins the schedule anew.
+    /// A connection that was joined for this long resets the schedule.
     public static let stableAfter = Duration.seconds(60)
     /// As many failures count after one that was joined for less: 1.5 to the fourth times the first wait.
     private static let mostFailuresBeforeJoining = 4
@@ -45,7 +45,7 @@ public struct ReconnectSchedule: Sendable {
     /// Whether a counted policy has no attempts left.
     public private(set) var isSpent = false
 
-    /// The wait before the next attempt; nil gives up.
+    /// The wait before the next attempt; nil if there is none.
     ///
     /// - Parameters:
     ///   - error: Why the attempt or the connection ended.

@@ -18,7 +18,7 @@ public struct RoomURL: Hashable, Sendable, CustomStringConvertible {
         XMPP.self,
     ]
 
-    /// What the URL says, as its protocol reads it.
+    /// The URL's content, as its protocol reads it.
     public let address: any RoomAddress
 
     /// The URL of a room.
@@ -57,7 +57,7 @@ public struct RoomURL: Hashable, Sendable, CustomStringConvertible {
     /// Host name or address of the server or peer in lower case; IPv6 without brackets.
     public var host: String { self.address.host }
 
-    /// The room's name at its server; where a protocol has no rooms, what stands for it.
+    /// The room's name at its server; where a protocol has no rooms, the equivalent.
     public var roomName: String { self.address.room }
 
     /// The environment variable of the protocol's password; nil if there is only that of every protocol.
@@ -124,7 +124,7 @@ public protocol RoomAddress: Hashable, Sendable, CustomStringConvertible {
     var host: String { get }
     /// TCP port of the server or peer, 1 to 65535.
     var port: Int { get }
-    /// The room's name at its server; where a protocol has no rooms, what stands for it.
+    /// The room's name at its server; where a protocol has no rooms, the equivalent.
     var room: String { get }
     /// Whether the server's certificate is checked; false only by `?insecure`, and to be logged.
     var verifiesCertificate: Bool { get }
@@ -143,7 +143,7 @@ extension RoomAddress {
     /// Most peers speak to each other directly, with data channels where they open them.
     public static var hasChat: Bool { true }
 
-    /// Most protocols have no variable of their own.
+    /// No variable, as for most protocols.
     public static var secretVariable: String? { nil }
 
     /// Host and port, as messages and logs name the server: `host:port`.

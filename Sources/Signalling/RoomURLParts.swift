@@ -12,7 +12,7 @@ public struct RoomURLParts {
 
     /// In lower case.
     let scheme: String
-    /// The decoded name that stands before the host; nil without one.
+    /// The decoded name before the host; nil without one.
     ///
     /// Never a password.
     let user: String?

@@ -2,7 +2,7 @@
 
 internal import Basics
 
-/// What a room tells the session, whatever its protocol.
+/// An event of a room for the session, whatever its protocol.
 ///
 /// Events arrive in the order in which the server sent them.
 public enum RoomEvent: Sendable, Equatable {
@@ -10,16 +10,17 @@ public enum RoomEvent: Sendable, Equatable {
     case joined(ownID: PeerID?)
     /// A member joined and the protocol makes us the offerer.
     ///
-    /// Before `joined`: the server takes us by answering our offer; nobody is reported as there until it did.
+    /// Before `joined`: the server admits us by answering our offer; no peer is reported until it did.
     case peerArrived(PeerID)
-    /// The protocol wants our offer before anybody is known to be there: it is kept for whoever comes.
+    /// The protocol wants our offer before any peer is known to be there; the server keeps it for the next one.
     ///
-    /// We offer, and the answer may take for ever; with it the peer has arrived. Media that flow go on undisturbed.
+    /// We offer, and the answer may take for ever; with it the peer has arrived. Media that flow continue undisturbed.
     case peerAwaited(PeerID)
-    /// The server takes our media here: we offer, to send only. It stands for nobody, so it is no participant. Whoever
-    /// offers after that takes nothing of us.
+    /// The server takes our media here: we offer, to send only. It is no peer, and therefore no participant. A peer
+    /// that offers after that takes no media of ours.
     case publishPointArrived(PeerID)
-    /// The server does not take our media for now; the signaller asks again by itself, and names the place anew.
+    /// The server does not take our media for now; the signaller asks again automatically, and names the endpoint
+    /// again.
     case publishPointRefused(PeerID, reason: String)
     /// The name that a member wants others to see; untrusted text, at most 256 bytes.
     case peerNamed(PeerID, String)
@@ -36,27 +37,27 @@ public enum RoomEvent: Sendable, Equatable {
     case endOfCandidatesReceived(from: PeerID)
     /// A member left, or the server says that it is gone.
     case peerLeft(PeerID)
-    /// The room refused us for now; the signaller tries again by itself if its policy says so.
+    /// The room refused us for now; the signaller tries again if its policy says so.
     case full
     /// An attempt to get into the room failed; the signaller tries again if its policy says so.
     case joinFailed(reason: String)
     /// The connection to the server is gone; the signaller reconnects if its policy says so. Media may live on.
     case signallingLost(reason: String)
-    /// The attempts to come back are used up: the signaller tries on for calls that go on without it, and `joined` may
-    /// still come. Whoever has none ends the session. The error says why the last attempt failed.
+    /// The attempts to come back are used up. The signaller keeps trying for calls that continue without it, and
+    /// `joined` may still come. A session without calls ends. The error says why the last attempt failed.
     case attemptsSpent(SignallingError)
     /// Our own leave is done.
     case left
     /// We made place in a room that has no more than one for us, as `RoomCommand.yield` asked; the signaller comes back
     /// to look some minutes later.
     case yielded
-    /// The server put us out: calls end too, and the run ends with `SignallingError.Code.removed`.
+    /// The server kicked us: calls end too, and the run ends with `SignallingError.Code.removed`.
     case removed
     /// Something was ignored: one log line, one counter. `what` is a constant sentence, `detail` is from the wire.
     case ignored(what: String, detail: String)
 }
 
-/// What the session tells the room.
+/// A command of the session to the room.
 public enum RoomCommand: Sendable, Equatable {
     /// Sends our offer to a peer.
     case offer(to: PeerID, sdp: String)
@@ -64,7 +65,7 @@ public enum RoomCommand: Sendable, Equatable {
     case answer(to: PeerID, sdp: String)
     /// Trickles one of our candidates to a peer, after the description it belongs to.
     case candidate(to: PeerID, ICECandidate)
-    /// Ends the call with a peer whose media failed and makes it start anew, the way the protocol knows.
+    /// Ends the call with a peer whose media failed and restarts it, in the protocol's own way.
     case resetCall(PeerID)
     /// Another recorder is there already: leaves a room that takes no more than two members, so that people find a
     /// place, and looks again later. Has no effect in other rooms, or if the policy does not wait for full rooms.
@@ -77,11 +78,11 @@ public enum RoomCommand: Sendable, Equatable {
 ///
 /// One value serves one run: `run()` is called once and `events` is consumed by one reader.
 public protocol Signaller: Sendable {
-    /// What the room tells us, in order. Bounded at 4096 events: overflow ends the run with an error, nothing is
-    /// dropped in silence. Finishes when `run()` returns.
+    /// Events of the room, in order. Bounded at 4096 events: overflow ends the run with an error, nothing is dropped in
+    /// silence. Finishes when `run()` returns.
     var events: AsyncStream<RoomEvent> { get }
 
-    /// Joins and stays until `RoomCommand.leave` or until the policy gives up.
+    /// Joins and stays until `RoomCommand.leave` or until the policy allows no further attempt.
     ///
     /// Cancelling the calling task leaves the room first (2 s limit). Returns after everything it opened is closed.
     /// - Throws: `SignallingError`.

@@ -24,7 +24,7 @@ public struct SignallingError: Error, Sendable, Hashable, CustomStringConvertibl
         case overloaded
     }
 
-    /// Whose fault it is: decides who reads the message and whether a retry helps.
+    /// The party at fault: decides the reader of the message and whether a retry helps.
     public enum Blame: String, Sendable, Hashable {
         /// Ours.
         case ours
@@ -40,7 +40,7 @@ public struct SignallingError: Error, Sendable, Hashable, CustomStringConvertibl
     public var code: Code
     /// One sentence for a person: what, where, and what would be right.
     public var message: String
-    /// Whose fault it is.
+    /// The party at fault.
     public var blame: Blame
 
     /// An error with each part given.

@@ -9,7 +9,7 @@ enum TLSSettings {
     ///
     /// - Parameters:
     ///   - isInsecure: Takes any certificate.
-    ///   - trustedCertificatesFile: PEM file trusted beside the system's certificates.
+    ///   - trustedCertificatesFile: PEM file trusted in addition to the system's certificates.
     /// - Throws: `SignallingError.Code.invalidURL` if the file cannot be read.
     static func client(isInsecure: Bool, trustedCertificatesFile: String?) throws(SignallingError) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()

@@ -4,7 +4,7 @@ import Glibc
 
 /// An open directory, below which names are looked up without ever following a symbolic link.
 final class Directory {
-    /// What a name stands for.
+    /// The kind of a directory entry.
     enum Kind {
         case regular(bytes: Int64)
         case directory
@@ -75,7 +75,7 @@ final class Directory {
 
     /// Every name but `.` and `..`, in no order; at most `limit`.
     func names(limit: Int) throws(StorageError) -> [Name] {
-        // A descriptor of its own: reading moves the position that duplicates share.
+        // A separate descriptor: reading moves the position that duplicates share.
         let own = openat(self.descriptor, ".", Self.flags)
         guard own >= 0, let stream = fdopendir(own) else {
             let error = errno
@@ -99,7 +99,7 @@ final class Directory {
         return names
     }
 
-    /// What a name stands for, links not followed.
+    /// The kind of the entry with a name; links are not followed.
     func kind(of name: Name) throws(StorageError) -> Kind {
         var status = stat()
         guard fstatat(self.descriptor, name.characters, &status, AT_SYMLINK_NOFOLLOW) == 0 else {

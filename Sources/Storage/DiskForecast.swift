@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When the disk will be full if writing goes on as in the last minutes.
+/// When the disk will be full if writing continues as in the last minutes.
 public struct DiskForecast: Sendable, Hashable {
     private struct Sample: Hashable {
         var nanoseconds: Int64
@@ -17,7 +17,7 @@ public struct DiskForecast: Sendable, Hashable {
 
     /// The free bytes were measured, at a time of the monotonic clock.
     ///
-    /// A clock that goes back begins anew; more than one measurement a second adds nothing.
+    /// A clock that goes back restarts the forecast; more than one measurement a second adds nothing.
     public mutating func measured(freeBytes: Int64, monotonicNanoseconds: Int64) {
         if let last = self.samples.last, monotonicNanoseconds <= last.nanoseconds { self.samples.removeAll() }
         self.samples.append(Sample(nanoseconds: monotonicNanoseconds, freeBytes: freeBytes))
@@ -28,7 +28,7 @@ public struct DiskForecast: Sendable, Hashable {
         self.samples.removeFirst(max(old, self.samples.count - Self.maximumSamples))
     }
 
-    /// Bytes written in a second, averaged over the window; what was deleted meanwhile does not count against it.
+    /// Bytes written in a second, averaged over the window; files deleted within it do not reduce the rate.
     ///
     /// `nil` before the second measurement.
     public var bytesPerSecond: Double? {
@@ -40,7 +40,7 @@ public struct DiskForecast: Sendable, Hashable {
         return written / seconds
     }
 
-    /// Seconds until nothing is free; `nil` while nothing is written or nobody knows.
+    /// Seconds until nothing is free; `nil` while nothing is written or the rate is unknown.
     public var secondsUntilFull: Double? {
         guard let last = self.samples.last, let rate = self.bytesPerSecond, rate > 0 else { return nil }
         return max(0, Double(last.freeBytes)) / rate

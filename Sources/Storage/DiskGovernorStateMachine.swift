@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps the disk from filling up: stops video first, then everything, and lets both go on when there is room again.
+/// Keeps the disk from filling up: stops video first, then everything, and allows both again when there is room.
 ///
 /// ```
 ///            free < minimum                   free < minimum / 2
@@ -12,11 +12,10 @@
 ///      └───────────────────────────────────────────────────────────────┘
 /// ```
 ///
-/// What stopped stays stopped until `recovery`, so that a disk at the brim does not start and stop recordings without
-/// end; from `critical` there is no way back to `low`. No state is terminal. A minimum of 0 never stops
-/// anything.
+/// Recording stays stopped until `recovery`, because a disk at the limit would otherwise start and stop recordings
+/// endlessly; from `critical` there is no way back to `low`. No state is terminal. A minimum of 0 never stops anything.
 public struct DiskGovernorStateMachine: ~Copyable {
-    /// Where the disk is, for people and metrics.
+    /// Level of the disk, for status and metrics.
     public enum Level: String, Sendable, Hashable, CaseIterable {
         /// Enough room.
         case normal
@@ -38,7 +37,7 @@ public struct DiskGovernorStateMachine: ~Copyable {
         self.minimumFree = max(0, minimumFree)
     }
 
-    /// What is to be done after a measurement.
+    /// The steps to take after a measurement.
     public enum OnMeasured: Sendable, Hashable {
         /// Nothing.
         case none
@@ -78,9 +77,9 @@ public struct DiskGovernorStateMachine: ~Copyable {
 
     /// Whether a measurement is wanted at once and an alarm with it, after a write failed.
     ///
-    /// The failure may come between two measurements of a disk that fills fast, and then what follows is the measurement's
-    /// business. It may also have a reason that no measurement shows, such as a quota or a broken disk: recorders try again
-    /// by themselves then, and people have to know.
+    /// The failure may come between two measurements of a disk that fills fast, and then what follows is the
+    /// measurement's business. It may also have a reason that no measurement shows, such as a quota or a broken disk:
+    /// recorders then try again automatically, and the operator must know.
     public func alarmsAboutFailedWrite() -> Bool {
         switch self.level {
         case .normal, .low: true

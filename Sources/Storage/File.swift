@@ -3,12 +3,12 @@
 import Glibc
 public import Matroska
 
-/// An open file, read and written at explicit offsets without a buffer of its own.
+/// An open file, read and written at explicit offsets without a buffer.
 ///
 /// Every call is one or more system calls on the calling thread; interrupted and short ones are continued. Different
 /// ranges may be used from different threads.
 public final class File: Sendable, Source {
-    /// What to open a file for.
+    /// The access for which a file is opened.
     public enum Mode: Sendable, Hashable {
         /// To read what is there.
         case read
@@ -24,9 +24,13 @@ public final class File: Sendable, Source {
     public let path: String
     private let descriptor: Int32
 
+    /// A path that leads to this file in this process, also when it has no name any more (proc(5), `/proc/self/fd`).
+    public var namelessPath: String { "/proc/self/fd/\(self.descriptor)" }
+
     /// Opens a file; a new one is readable by its owner and group only.
     ///
-    /// A symbolic link in its place is refused as `invalid`: it would lead out of the storage. A pipe blocks nobody.
+    /// A symbolic link at the path is refused as `invalid`: it would lead out of the storage. Opening a pipe does not
+    /// block.
     public init(_ path: String, _ mode: Mode) throws(StorageError) {
         let flags =
             switch mode {
@@ -144,7 +148,7 @@ public final class File: Sendable, Source {
         }
     }
 
-    /// Removes the file if it is still in its place; best effort.
+    /// Removes the file if it is still at its path; best effort.
     public func remove() {
         if self.isStillAtPath() { _ = unlink(self.path) }
     }
@@ -188,12 +192,12 @@ public final class File: Sendable, Source {
         return here.st_ino != there.st_ino || here.st_dev != there.st_dev
     }
 
-    /// Writes a small file in the place of an older one, at once: readers see the old or the new.
+    /// Replaces a small file atomically: readers see the old or the new one.
     ///
     /// Returns when it is on the disk, under its name.
     public static func replace(_ path: String, with bytes: [UInt8]) throws(StorageError) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        // A name of its own for each writer: two at once must not share a half-written file.
+        // A separate name for each writer: two at once must not share a half-written file.
         let name = ".\(parts.last ?? "")-\(RecordingID.random())"
         let temporary = (parts.dropLast() + [Substring(name)]).joined(separator: "/")
         do throws(StorageError) {
@@ -206,7 +210,7 @@ public final class File: Sendable, Source {
         }
     }
 
-    /// Puts a file in the place of another in the same folder, at once.
+    /// Renames a file over another in the same folder, atomically.
     ///
     /// Returns when its content and its name are on the disk: the content comes first, so that a power cut leaves the
     /// old file or the new one.
@@ -214,7 +218,7 @@ public final class File: Sendable, Source {
         do throws(StorageError) {
             try File(path, .read).synchronise()
         } catch {
-            // A link has no content of its own.
+            // A link has no content.
             guard error.code == .invalid else { throw error }
         }
         guard Glibc.rename(path, target) == 0 else {

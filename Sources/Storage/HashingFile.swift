@@ -3,7 +3,8 @@
 public import Matroska
 internal import Platform
 
-/// A file that is hashed while it is read: whoever walks over it from beginning to end has its SHA-256 for nothing.
+/// A file that is hashed while it is read: a reader that walks over it from beginning to end gets its SHA-256 at no
+/// extra cost.
 ///
 /// Reads a megabyte at a time, each byte once as long as the reader goes forward. For one thread at a time.
 public final class HashingFile: Source {
@@ -12,7 +13,7 @@ public final class HashingFile: Source {
 
     private let file: File
     private let hash = SHA256Hash()
-    /// What was read last, and where it begins; it ends where the hash is.
+    /// The block that was read last, and where it begins; it ends where the hash is.
     private var block: [UInt8] = []
     private var blockStart: UInt64 = 0
 
@@ -26,7 +27,7 @@ public final class HashingFile: Source {
 
     private var hashed: UInt64 { self.blockStart + UInt64(self.block.count) }
 
-    /// Exactly `count` bytes from `offset`, both within the file; fewer if the file was cut meanwhile.
+    /// Exactly `count` bytes from `offset`, both within the file; fewer if the file was cut in between.
     public func read(offset: UInt64, count: Int) throws -> [UInt8] {
         guard offset < self.count, count > 0 else { return [] }
         let end = offset + min(UInt64(count), self.count - offset)
@@ -66,7 +67,7 @@ public final class HashingFile: Source {
         return true
     }
 
-    /// The SHA-256 of the first bytes of a file; `nil` if it has not so many.
+    /// The SHA-256 of the first bytes of a file; `nil` if it is shorter.
     public static func sha256(_ path: String, first count: UInt64) throws(StorageError) -> String? {
         let file = try File(path, .read)
         guard file.count >= count else { return nil }

@@ -5,7 +5,7 @@ import Matroska
 internal import Platform
 public import Timeline
 
-/// What a recording's journal is worth as a file; its records are handed over while it is read.
+/// State of a recording's journal as a file; its records are passed on while it is read.
 public struct Journal: Sendable, Hashable {
     /// Lines that are records.
     public var records = 0
@@ -64,11 +64,11 @@ public struct Journal: Sendable, Hashable {
         return Self.last(in: 0..<file.count, of: file, JournalDecoder())
     }
 
-    /// Hands over what happened in a recording, by its journal; an absent file tells nothing.
+    /// Passes on the events of a recording, from its journal; an absent file gives none.
     ///
-    /// Clock anchors, sender reports and packet counts, of which a day has millions, are passed over undecoded; but the
-    /// last record of the file is decoded whatever it is, as it tells how far the journal goes. Nothing but the line at
-    /// hand is kept in memory. Blocks, for about a second per gigabyte.
+    /// Clock anchors, sender reports and packet counts are skipped undecoded: a day has millions. The last record of
+    /// the file is decoded whatever it is, because its time is the end of the journal. Nothing but the line at hand is
+    /// kept in memory. Blocks, for about a second per gigabyte.
     ///
     /// - Parameter body: is given the records, in the order of the file.
     public static func events(of folder: RecordingFolder, _ body: (JournalEntry) -> Void) throws(StorageError) {
@@ -114,7 +114,7 @@ public struct Journal: Sendable, Hashable {
         // A torn or damaged end is a line or two, or what a file system fills in.
         for _ in 0..<Self.mostTornLines {
             let start = rest.lastIndex(of: UInt8(ascii: "\n"))
-            // What the tail cuts is no record.
+            // The part that the tail cuts is no record.
             let line = rest[(start.map { $0 + 1 } ?? rest.startIndex)...]
             if let entry = line.withUnsafeBufferPointer({ decoder.entry($0) }) { return entry }
             guard let start else { return nil }

@@ -6,9 +6,9 @@ internal import Platform
 /// How the lines of a journal hang together.
 ///
 /// Each line ends in `,"chain":"…"}`: the first 16 hexadecimal digits of the SHA-256 of the value of the chained line
-/// before it and of the line without its own value. A line that was changed, taken out, added or moved breaks the
-/// chain there. Lines that a crash tore have no value and are passed over: the line after them goes on with the last
-/// value before. Lines of versions that did not chain stand before the first value.
+/// before it and of the line without its own value. A line that was changed, taken out, added or moved breaks the chain
+/// there. Lines that a crash tore have no value and are skipped: the line after them continues with the last value
+/// before. Lines of versions that did not chain come before the first value.
 public struct JournalChain: Sendable, Hashable {
     /// Lines with a value.
     public private(set) var chainedLines = 0

@@ -29,7 +29,7 @@ enum JournalLine {
         }
     }
 
-    /// The record of a line that tells of clocks or packets; `nil` for any other, and for one that another hand wrote.
+    /// The record of a line about clocks or packets; `nil` for any other line, and for one that another writer wrote.
     static func clockEntry(_ line: UnsafeBufferPointer<UInt8>) -> JournalEntry? {
         var scanner = Scanner(line)
         guard scanner.skip(Self.opening), let at = scanner.integer(as: Int64.self), scanner.skip(Self.kind),

@@ -6,8 +6,8 @@ public import Timeline
 
 /// Appends records to a recording's journal: one line and one `write(2)` each, nothing buffered.
 ///
-/// From any thread; a call may wait for another's system call. What `append` returned from survives `kill -9`; a power
-/// cut spares what `synchronise` returned from, on any file system once the folder is synchronised too
+/// From any thread; a call may wait for another's system call. Records that `append` returned from survive `kill -9`. A
+/// power cut spares those that `synchronise` returned from, on any file system once the folder is synchronised too
 /// (`RecordingFolder.synchronise`).
 public final class JournalWriter: Sendable {
     /// The longest line, in bytes; the reader skips longer ones.
@@ -16,9 +16,9 @@ public final class JournalWriter: Sendable {
     /// Bytes of lines that wait for room on the disk.
     private static let maximumWaitingBytes = 1 << 20
 
-    /// The last chained line is looked for in so many bytes: a few torn lines of the greatest length.
+    /// The last chained line is looked for in this many bytes: a few torn lines of the greatest length.
     private static let greatestTail: UInt64 = 4 << 20
-    /// What chaining adds to a line, and more.
+    /// Bytes that chaining adds to a line, at most.
     private static let chainRoom = 64
 
     private let file: File
@@ -62,7 +62,7 @@ public final class JournalWriter: Sendable {
 
     /// Appends one record, or keeps it until there is room for it: it goes into the file before the next one does.
     ///
-    /// Records that wait are kept up to 1 MB in all; what comes on top is lost. Either is told by `takeFailure()`.
+    /// Records that wait are kept up to 1 MB in all; what comes on top is lost. `takeFailure()` reports either.
     ///
     /// - Parameters:
     ///   - record: what happened.
@@ -172,12 +172,12 @@ public final class JournalWriter: Sendable {
 
     /// Takes the journal for this writer alone, until it is let go; false when a recorder holds it.
     ///
-    /// A recording whose journal is held still goes on.
+    /// A recording whose journal is held is still in progress.
     public func lock() throws(StorageError) -> Bool {
         try self.file.lock()
     }
 
-    /// The file, if lines went into it since the last call: whoever has it may force them to the disk, on any thread.
+    /// The file, if lines went into it since the last call; the caller may force them to the disk, on any thread.
     public func takeUnsynchronised() -> File? {
         self.state.withLock { state in
             defer { state.isUnsynchronised = false }
@@ -185,7 +185,7 @@ public final class JournalWriter: Sendable {
         }
     }
 
-    /// Whether the journal is in the recording's folder no longer, or the folder not in its place.
+    /// Whether the journal is no longer in the recording's folder, or the folder no longer at its path.
     public func isGone() -> Bool { self.file.isGone() }
 
     /// Returns when all records so far are on the disk.

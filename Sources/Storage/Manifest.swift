@@ -4,12 +4,12 @@ public import Basics
 import FoundationEssentials
 public import Timeline
 
-/// What a recording holds, as `manifest.json`; the journal is the source, this is the summary.
+/// Contents of a recording, as `manifest.json`; the journal is the source, this is the summary.
 public struct Manifest: Sendable, Hashable, Codable {
     /// The version that this code writes.
     public static let currentVersion = 1
 
-    /// What the recording is worth.
+    /// The verdict on the recording.
     public typealias Verdict = Certificate.Verdict
 
     /// A part of the recording: what one process recorded.
@@ -39,10 +39,12 @@ public struct Manifest: Sendable, Hashable, Codable {
         public var durationNanoseconds: Int64
         /// Its size in bytes.
         public var bytes: UInt64
-        /// Whether it holds a part of the recording only: one participant or a range, or what there was while the recording
-        /// went on; `nil` in manifests of older versions, and of the whole.
+        /// Whether it holds only a part of the recording: one participant, a range, or the media that were there while
+        /// the recording was in progress.
+        ///
+        /// `nil` in manifests of older versions, and of the whole.
         public var isPart: Bool?
-        /// Whether it stands for the whole recording.
+        /// Whether it is of the whole recording.
         public var isOfWhole: Bool { self.isPart != true }
 
         /// An export with each part given.
@@ -67,9 +69,9 @@ public struct Manifest: Sendable, Hashable, Codable {
     public var room: String
     /// The recording's id.
     public var id: RecordingID
-    /// When it began, if the journal tells.
+    /// When it began, if the journal has it.
     public var start: UTCTime?
-    /// The host that recorded, if the journal tells.
+    /// The host that recorded, if the journal has it.
     public var host: String?
     /// The name under which others saw the recorder in the room, if it had one.
     public var displayName: String?
@@ -79,15 +81,16 @@ public struct Manifest: Sendable, Hashable, Codable {
     public var segment: Int?
     /// Words to find it by.
     public var tags: [String]?
-    /// What people wrote about it.
+    /// Notes about the recording.
     public var notes: String?
     /// The parts, oldest first; `nil` in manifests of versions that knew none.
     public var parts: [Part]?
-    /// Everybody who was there, in order of appearance.
+    /// All participants, in order of appearance.
     public var participants: [Participant] = []
     /// All tracks by number.
     public var tracks: [RecordedTrack] = []
-    /// Who spoke when, by the last export of the whole that was heard; `nil` before one was.
+    /// Turns of speech, from the last export of the whole recording whose audio was analysed; `nil` before there was
+    /// one.
     public var speakers: [SpeakingTurn]?
     /// Exports made so far.
     public var exports: [Export] = []
@@ -95,7 +98,7 @@ public struct Manifest: Sendable, Hashable, Codable {
     ///
     /// One that was made elsewhere does not replace what the room orders.
     public var hasWholeExport: Bool { self.exports.contains { $0.isOfWhole && !$0.file.contains("/") } }
-    /// What it is worth.
+    /// The verdict on the recording.
     public var verdict: Verdict
     /// The files as they were when the recording was closed, or made; `nil` in manifests of versions that hashed none.
     public var files: [Certificate.FileDigest]?
@@ -135,7 +138,7 @@ public struct Manifest: Sendable, Hashable, Codable {
         }
     }
 
-    /// Writes the recording's manifest in the place of an older one, at once: readers see the old or the new.
+    /// Writes the recording's manifest over an older one, atomically: readers see the old or the new one.
     public func write(_ folder: RecordingFolder) throws(StorageError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -4,7 +4,7 @@
 public enum PartialFile {
     private static let suffix = ".partial"
 
-    /// The hidden name of a file while it is made; whoever makes it holds its lock.
+    /// The hidden name of a file while it is made; the process that makes it holds its lock.
     public static func name(of file: some StringProtocol) -> String { ".\(file)\(Self.suffix)" }
 
     /// The files whose locks tell whether a file is being made; nil for a file that is finished.

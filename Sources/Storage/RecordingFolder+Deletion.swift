@@ -68,7 +68,8 @@ extension RecordingFolder {
         return removed
     }
 
-    /// Removes files of exports that nobody makes any more: whoever makes one holds the lock of its hidden file.
+    /// Removes unfinished files of exports that no process makes any more: a process that makes one holds the lock of
+    /// its hidden file.
     private static func removePartialFiles(in folder: Directory) throws(StorageError) -> Int {
         var removed = 0
         for name in try folder.names(limit: .max) {
@@ -77,7 +78,7 @@ extension RecordingFolder {
             var locks: [File] = []
             var isHeld = false
             for guarding in guards {
-                // A guard that is not there keeps nobody away.
+                // A lock file that is absent protects nothing.
                 guard let lock = try? File(folder.path + "/" + guarding, .read) else { continue }
                 isHeld = try !lock.lock() || isHeld
                 locks.append(lock)
@@ -91,7 +92,7 @@ extension RecordingFolder {
         return removed
     }
 
-    /// Keeps the first failure; what is gone meanwhile is none.
+    /// Keeps the first failure; an entry that is already gone is no failure.
     private static func keep(_ error: StorageError, _ failure: inout StorageError?) {
         if failure == nil, error.code != .notFound { failure = error }
     }

@@ -47,7 +47,8 @@ extension RecordingFolder {
         return files.sorted { $0.name < $1.name }
     }
 
-    /// Throws what stands in the way of reading the names of its files, its manifest and its journal; either may be missing.
+    /// Throws the error that prevents reading the names of its files, its manifest and its journal; either may be
+    /// missing.
     public func requireReadable() throws(StorageError) {
         let files = try self.files()
         if files.contains(where: { $0.name == "manifest.json" }) { _ = try Manifest.read(self) }
@@ -61,9 +62,9 @@ extension RecordingFolder {
 
     /// The path of a file that `files()` lists; throws `notFound` for any other name.
     ///
-    /// The name may come from anybody. It is looked up component by component without following links, so that no name
-    /// leads out of the folder. Whoever can write to the folder could still swap a directory for a link between this
-    /// call and the opening of the path.
+    /// The name may come from any source. It is looked up component by component without following links, so that no
+    /// name leads out of the folder. A process that can write to the folder could still swap a directory for a link
+    /// between this call and the opening of the path.
     public func path(of name: String) throws(StorageError) -> String {
         let absent = StorageError(.notFound, "the recording has no such file", path: self.path)
         let components = name.split(separator: "/", omittingEmptySubsequences: false)
@@ -109,7 +110,7 @@ extension RecordingFolder {
                 case .directory, .other: break
                 }
             } catch {
-                // Files come and go while a recording goes on and while it is being deleted.
+                // Files come and go while a recording is in progress and while it is being deleted.
                 guard error.code == .notFound else { throw error }
             }
         }

@@ -17,10 +17,15 @@ extension RecordingFolder {
     /// Blocks that are looked at: about a minute of video.
     private static let stillBlocks = 2_000
 
-    /// The keyframe of a track file's first minute that has the most bytes: the first one is often black, and detail costs bytes.
+    /// A keyframe of a track file; nil if it has none.
     ///
-    /// Blocks for as long as it takes to read a minute of video. Nil if the file has none; throws `notFound`.
-    public func still(of file: String) throws(StorageError) -> RecordedStill? {
+    /// Blocks while the file is read up to there.
+    ///
+    /// - Parameter nanoseconds: a time from the file's first unit, of which the last keyframe before it counts, or the first of all.
+    ///   Without one, the keyframe of the first minute that has the most bytes: the first one is often black, and detail costs
+    ///   bytes.
+    /// - Throws: `notFound`.
+    public func still(of file: String, at nanoseconds: Int64? = nil) throws(StorageError) -> RecordedStill? {
         let path = try self.path(of: file)
         let source = try File(path, .read)
         do throws(MatroskaError) {
@@ -28,11 +33,11 @@ extension RecordingFolder {
             guard let track = reader.tracks.first(where: { $0.codec.kind == .video }) else { return nil }
             var best: BlockHead?
             var count = 0
-            while count < Self.stillBlocks, let head = try reader.nextHead() {
+            while nanoseconds != nil || count < Self.stillBlocks, let head = try reader.nextHead() {
                 count += 1
-                if head.track == track.number, head.isKeyframe, head.payloadSize > best?.payloadSize ?? 0 {
-                    best = head
-                }
+                if let nanoseconds, best != nil, head.timeNanoseconds > nanoseconds { break }
+                guard head.track == track.number, head.isKeyframe else { continue }
+                if nanoseconds != nil || head.payloadSize > best?.payloadSize ?? 0 { best = head }
             }
             guard let best else { return nil }
             let payload = try reader.payload(of: best)

@@ -3,7 +3,7 @@
 import Glibc
 
 extension RecordingFolder {
-    /// What the kernel shows there are no files (`hier(7)`).
+    /// Entries that the kernel shows there are no files (`hier(7)`).
     private static let kernelDirectories = ["/proc", "/sys"]
 
     /// Throws what keeps a path from being a storage directory, in words for the operator; makes nothing.
@@ -56,7 +56,7 @@ extension RecordingFolder {
         )
     }
 
-    /// What a link says; nil if a path is none.
+    /// The target of a link; nil if a path is none.
     private static func target(ofLink path: String) -> String? {
         var text = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink(path, &text, text.count)

@@ -28,15 +28,15 @@ public struct RecordingFolder: Sendable, Hashable {
     public var manifestPath: String { self.path + "/manifest.json" }
     /// The folder of the track files.
     public var tracksPath: String { self.path + "/tracks" }
-    /// What the recording is worth, for people.
+    /// The path of the human-readable certificate.
     public var certificatePath: String { self.path + "/certificate.txt" }
-    /// Where the export goes unless somebody asks for another place.
+    /// The path of the export if no other is requested.
     public var exportPath: String { self.path + "/call.mkv" }
 
     /// Creates the folder of a new recording; the room's name may be anything.
     ///
     /// - Parameter changed: called for each folder in which a name was made. It survives a power cut after
-    ///   `File.synchroniseFolder`, for which nobody waits here.
+    ///   `File.synchroniseFolder`, which this call does not wait for.
     public static func create(
         storage: String,
         room: String,
@@ -167,7 +167,7 @@ public struct RecordingFolder: Sendable, Hashable {
         }
     }
 
-    /// Whether a process records into it, or closes it, as the lock of its journal tells.
+    /// Whether a process records into it, or closes it, judged by the lock of its journal.
     public var isHeld: Bool { (try? File(self.journalPath, .read))?.isLocked() ?? false }
 
     /// Bytes of all track files; those of whose size the system does not tell are left out.

@@ -28,8 +28,8 @@ public struct RecordingSeries: Sendable, Hashable {
 
     /// The series of which a recording is a segment; `nil` if it is of none.
     ///
-    /// Segments lie beside each other in the folder of their room. Of each recording there the first line of the journal
-    /// is read.
+    /// The segments of a series are all in the folder of their room. This reads the first line of the journal of each
+    /// recording there.
     ///
     /// - Throws: what the system says about the folder of the room.
     public static func find(_ folder: RecordingFolder) throws(StorageError) -> RecordingSeries? {
@@ -40,7 +40,7 @@ public struct RecordingSeries: Sendable, Hashable {
             guard let record = Journal.beginning(of: other), record.series == id else { continue }
             let number = record.segment ?? 1
             guard (1...Self.highestNumber).contains(number) else { continue }
-            // What is asked for is meant, even if it is a copy.
+            // The requested recording counts, even if it is a copy.
             if segments[number] == nil || other == folder {
                 if let earlier = segments.updateValue(other, forKey: number) { doubles.append(earlier) }
             } else {

@@ -2,7 +2,8 @@
 
 internal import Synchronization
 
-/// Reads the summaries of recordings that go on, again and again: of each journal only what came since the last time.
+/// Reads the summaries of recordings in progress, again and again: of each journal only the records since the last
+/// time.
 ///
 /// From any thread; one recording is read by one at a time.
 public final class RecordingSummaries: Sendable {
@@ -17,9 +18,10 @@ public final class RecordingSummaries: Sendable {
         var reads: UInt64 = 0
     }
 
-    /// Recordings of which is kept how far they were read; those that were not read for longest are forgotten.
+    /// Limit of recordings whose reading position is kept; the ones not read for longest are forgotten.
     ///
-    /// More than can go on at a time: they are read one after the other, and one that was forgotten is read from its beginning.
+    /// It exceeds the number that can be in progress at a time: they are read one after the other, and one that was
+    /// forgotten is read from its beginning.
     private static let limit = 10_000
 
     private let state = Mutex(State())
@@ -29,7 +31,7 @@ public final class RecordingSummaries: Sendable {
 
     /// Reads a recording's folder; see `RecordingSummary.read`.
     public func read(_ folder: RecordingFolder) throws(StorageError) -> RecordingSummary {
-        // Taken out meanwhile: whoever else reads it begins at its beginning.
+        // Taken out during the read: another reader of it begins at its beginning.
         var progress = self.state.withLock { $0.known.removeValue(forKey: folder.id)?.progress } ?? JournalProgress()
         let summary = try RecordingSummary.read(folder, &progress)
         guard !progress.isFinished else { return summary }

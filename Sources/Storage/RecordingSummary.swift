@@ -3,31 +3,31 @@
 public import Basics
 public import Timeline
 
-/// What a recording's folder tells without opening a track file: from the manifest, the journal and the file sizes.
+/// Summary of a recording's folder without opening a track file: from the manifest, the journal and the file sizes.
 public struct RecordingSummary: Sendable, Hashable {
     /// The folder.
     public var folder: RecordingFolder
-    /// The room, unsanitised if the journal or the manifest tells.
+    /// The room, unsanitised if the journal or the manifest has it.
     public var room: String
     /// When it began; to the second, from the folder's name, if the journal does not tell.
     public var start: UTCTime
-    /// The last instant that the journal tells of; `nil` without a journal.
+    /// The last instant in the journal; `nil` without a journal.
     public var end: UTCTime?
     /// The host that recorded last, if known.
     public var host: String?
     /// How often recording began, at least 1.
     public var parts = 1
-    /// Whether the recording ended by itself, or was closed by an export after a crash.
+    /// Whether the recording ended normally, or was closed by an export after a crash.
     public var isFinished = false
     /// Whether everything is there; `nil` before the first export.
     public var verdict: Manifest.Verdict?
-    /// Everybody who was there, in order of appearance.
+    /// All participants, in order of appearance.
     public var participants: [Participant] = []
     /// How people see the participants.
     public var shownNames: ShownNames { ParticipantRoster(self.participants).shown }
     /// Words to find it by.
     public var tags: [String] = []
-    /// What people wrote about it.
+    /// Notes about the recording.
     public var notes: String?
     /// All tracks by number; counters are zero for a file that was never closed nor exported.
     public var tracks: [RecordedTrack] = []
@@ -39,7 +39,7 @@ public struct RecordingSummary: Sendable, Hashable {
     /// Seconds of media time: of the longest export of all of one that is over, else from the first to the last instant of the
     /// journal.
     public var durationSeconds: Double? {
-        // Of one that goes on they have only its beginning.
+        // Exports of a recording in progress hold only its beginning.
         let whole = self.isFinished ? self.exports.filter(\.isOfWhole) : []
         let exported = whole.map(\.durationNanoseconds).max() ?? 0
         if exported > 0 { return Double(exported) / 1e9 }
@@ -93,7 +93,7 @@ public struct RecordingSummary: Sendable, Hashable {
     private mutating func take(_ manifest: Manifest) {
         self.verdict = manifest.verdict
         self.exports = manifest.exports
-        // It was exported while it goes on: the journal knows more.
+        // It was exported while in progress: the journal has more.
         guard self.isFinished || !self.folder.isHeld else { return }
         self.room = manifest.room
         self.host = self.host ?? manifest.host
@@ -125,7 +125,8 @@ struct JournalProgress: Sendable {
         (self.bytes, self.history) = (read.bytes, history)
         if let last = read.last {
             history.take(last)
-            // What else that record tells is told again with what follows; how far the journal goes is not.
+            // The other content of that record appears again in later ones; its time, which is the end of the journal,
+            // does not.
             self.history.noteTime(of: last)
         }
         return history

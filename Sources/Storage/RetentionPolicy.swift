@@ -18,7 +18,7 @@ public struct RetentionPolicy: Sendable, Hashable {
         public var isFinished: Bool
         /// Whether an export of it waits or runs.
         public var isBeingExported: Bool
-        /// Whether an export of it that was wanted was not made: it failed for good, or nobody could order it.
+        /// Whether a wanted export of it is missing: it failed for good, or could not be ordered.
         public var isUnexported: Bool
         /// Whether it is to be uploaded, and is not as far as is known.
         public var isNotUploaded: Bool
@@ -71,7 +71,7 @@ public struct RetentionPolicy: Sendable, Hashable {
         public var reason: Reason
     }
 
-    /// What keeps a recording until a person has looked at it, or until it is uploaded.
+    /// A reason to keep a recording until a person has looked at it, or until it is uploaded.
     public enum Obstacle: String, Sendable, Hashable, CaseIterable {
         /// An export of it that was wanted was not made.
         case unexported
@@ -85,11 +85,11 @@ public struct RetentionPolicy: Sendable, Hashable {
     public struct HeldBack: Sendable, Hashable {
         /// The recording's id.
         public var id: RecordingID
-        /// What keeps it.
+        /// The reason to keep it.
         public var obstacle: Obstacle
     }
 
-    /// What becomes of recordings; of those that are not named nothing.
+    /// The decision about recordings; those that are not named stay unchanged.
     public struct Decision: Sendable, Hashable {
         /// The recordings to delete, oldest first.
         public var deletions: [Deletion] = []

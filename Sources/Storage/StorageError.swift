@@ -24,7 +24,7 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
         case system
     }
 
-    /// Whose fault it is.
+    /// The party at fault.
     public enum Blame: String, Sendable, Hashable {
         /// Ours.
         case ours
@@ -75,7 +75,7 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
         self.errorNumber = errorNumber
     }
 
-    /// Whose fault it is.
+    /// The party at fault.
     public var blame: Blame {
         switch self.code {
         case .noSpace, .inputOutput, .denied, .system: .destination
@@ -84,7 +84,8 @@ public struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether the same attempt may succeed later: disks come back, and file systems that turned read-only are mounted anew.
+    /// Whether the same attempt may succeed later: disks come back, and file systems that turned read-only are mounted
+    /// again.
     public var isRetriable: Bool {
         switch self.code {
         case .noSpace, .inputOutput, .denied, .system: true

@@ -65,14 +65,14 @@ public struct TrackDescription: Sendable, Hashable {
     /// Video or audio.
     public var media: MediaKind { self.codec.kind }
 
-    /// The number that the track's file carries and no other file does: a file in the place of another is told by it.
+    /// The number that the track's file carries and no other file does: it shows when another file took its place.
     public static func uid(number: Int, in folder: RecordingFolder) -> UInt64 {
         fnv1a("\(folder.id)/\(number)".utf8) | 1
     }
 
     /// The file's name in the recording's `tracks` folder, for example `001-Ann-video.mkv`.
     ///
-    /// It has the participant's name, else the id: the number tells files apart.
+    /// It has the participant's name, else the id: the number distinguishes files.
     public var fileName: String {
         let number = String(self.number)
         let padded = String(repeating: "0", count: max(0, 3 - number.utf8.count)) + number

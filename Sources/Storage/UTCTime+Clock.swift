@@ -11,7 +11,7 @@ extension UTCTime {
         return UTCTime(nanosecondsSince1970: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
     }
 
-    /// What the wall clock would have shown, as it is set now, at an instant of the monotonic clock.
+    /// The time that the wall clock, as it is set now, would have shown at an instant of the monotonic clock.
     public static func at(monotonicNanoseconds: Int64) -> UTCTime {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a person sees of a call that is being recorded: a few figures, and one line for each participant.
+/// A table of a call that is being recorded: a few figures, and one line for each participant.
 public struct CallTable: Sendable, Hashable {
     /// The audio of a participant.
     public enum Audio: Sendable, Hashable {
@@ -24,7 +24,7 @@ public struct CallTable: Sendable, Hashable {
         public var codecs: [String] = []
         /// Video size in pixels, as `1280x720`; nil without video.
         public var size: String?
-        /// What comes at present; nil without tracks.
+        /// The present bit rate; nil without tracks.
         public var bitsPerSecond: Double?
         /// Packets that never came.
         public var lostPackets: UInt64 = 0
@@ -38,7 +38,7 @@ public struct CallTable: Sendable, Hashable {
         }
     }
 
-    /// What Tapedeck does at present, such as `recording`.
+    /// Tapedeck's present activity, such as `recording`.
     public var state: String
     /// Seconds since the first media; nil before.
     public var elapsedSeconds: Double?
@@ -48,7 +48,7 @@ public struct CallTable: Sendable, Hashable {
     public var bytes: Int64 = 0
     /// Free bytes on the disk; nil if they are not known.
     public var freeBytes: Int64?
-    /// What Ctrl-C does.
+    /// The effect of Ctrl-C.
     public var stop: String
     /// The participants in the order in which they came.
     public var people: [Person] = []

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a person sees of an export: which file, how much of it is done, and how long the rest takes.
+/// The line about an export: which file, how much of it is done, and how long the rest takes.
 public struct ExportLine: Sendable, Hashable {
     /// The file's name.
     public var file: String

@@ -6,9 +6,9 @@ public struct TerminalLine: Sendable, Hashable {
     public enum Style: Int, Sendable, Hashable {
         /// As all text is.
         case plain = 0
-        /// Of more weight.
+        /// Bold.
         case bold = 1
-        /// Of less weight.
+        /// Faint.
         case faint = 2
         /// Recording, or lost.
         case red = 31
@@ -35,7 +35,7 @@ public struct TerminalLine: Sendable, Hashable {
     /// The pieces from left to right.
     public private(set) var pieces: [Piece]
 
-    /// A line of pieces, cut where it would be wider than so many columns.
+    /// A line of pieces, cut where it would be wider than `columns`.
     public init(_ pieces: [Piece], columns: Int = .max) {
         var left = columns
         self.pieces = []

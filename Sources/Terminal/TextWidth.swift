@@ -6,13 +6,13 @@ extension String {
     /// The columns that the text takes on a terminal (Unicode Standard Annex 11); it holds nothing that steers one.
     public var columns: Int { self.reduce(0) { $0 + $1.columns } }
 
-    /// The text in exactly so many columns: filled with blanks, or cut, then with `…` at its end.
+    /// The text in exactly `columns`: filled with blanks, or cut, then with `…` at its end.
     public func fitted(to columns: Int) -> String {
         let cut = self.cut(to: columns)
         return cut + String(repeating: " ", count: max(0, columns - cut.columns))
     }
 
-    /// The text in at most so many columns; where something is cut off, `…` is at its end.
+    /// The text in at most `columns`; where something is cut off, `…` is at its end.
     public func cut(to columns: Int) -> String {
         guard self.columns > columns else { return self }
         var text = ""

@@ -140,6 +140,7 @@ extension DoctorSettings {
     fileprivate init(_ configuration: DaemonConfiguration) {
         self.init()
         self.storageDirectory = configuration.storage.directory
+        self.signingKey = configuration.storage.signingKey
         self.upload = configuration.storage.upload
         self.minimumFree = UInt64(clamping: configuration.storage.minimumFreeBytes)
         self.mediaPorts = configuration.ice.portRange ?? self.mediaPorts

@@ -152,7 +152,7 @@ struct ExportCommand: AsyncParsableCommand {
     private func layoutWithOptions() throws -> ExportSpec.Layout {
         switch self.layout {
         case .tracks:
-            let named = try self.kind(OutputPath.ofTracks, isGiven: self.container != nil)
+            let named = try self.kind(ExportSpec.Container.extensionsOfTracks, isGiven: self.container != nil)
             if let container = self.container, let named, container != named {
                 throw ValidationError("--container is \(container.rawValue), but the file is named .\(named.rawValue)")
             }

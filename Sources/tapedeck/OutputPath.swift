@@ -8,9 +8,6 @@ import Model
 struct OutputPath: ExpressibleByArgument, Sendable {
     var path: String
 
-    /// The kinds of file for all tracks, by their extensions.
-    static let ofTracks: KeyValuePairs<String, ExportSpec.Container> = ["mkv": .mkv, "webm": .webm, "mp4": .mp4]
-
     init?(argument: String) {
         self.path = argument
     }

@@ -166,9 +166,14 @@ struct RecordCommand: AsyncParsableCommand {
         )
     }
 
+    /// The container that the extension of `--output` names.
+    private func container() throws -> ExportSpec.Container? {
+        try self.output?.kind(ExportSpec.Container.extensionsOfTracks, of: "record")
+    }
+
     /// The video codec that participants are asked to send: one that the exported file takes.
     private func preferred() throws -> PreferredCodec {
-        switch (try self.output?.kind(OutputPath.ofTracks, of: "record"), self.codec) {
+        switch (try self.container(), self.codec) {
         case (.mp4, nil): return .h264
         case (.mp4, .vp8), (.mp4, .any):
             throw ValidationError("an MP4 file takes no VP8: leave --codec out to ask for h264, or name an .mkv file")
@@ -195,7 +200,7 @@ struct RecordCommand: AsyncParsableCommand {
             throw CommandFailure(error)
         }
         try self.output?.check(replaces: self.force)
-        if ExportSpec.Container(path: self.output?.path) == .mp4 {
+        if try self.container() == .mp4 {
             do throws(ExportError) {
                 try FFmpegMux.requireProgram()
             } catch {
@@ -207,6 +212,7 @@ struct RecordCommand: AsyncParsableCommand {
         let job = RecordJob(
             stay: try self.stay(log),
             output: self.output?.path,
+            container: try self.container() ?? .mkv,
             switches: self.separateTracks ? [.separateTracks] : [],
             directory: self.directory,
             outputs: try RTPArgument.settings(self.rtp),

@@ -108,6 +108,8 @@ struct RecordResult: Encodable {
 struct RecordJob: Sendable {
     var stay: RoomStay
     var output: String?
+    /// The kind of that file.
+    var container = ExportSpec.Container.mkv
     /// What is asked for of the export.
     var switches: Set<ExportSpec.Tracks.Switch> = []
     var directory: String
@@ -327,7 +329,7 @@ struct RecordJob: Sendable {
     }
 
     private func export(_ folder: RecordingFolder) throws -> ExportReport {
-        let tracks = ExportSpec.Tracks(container: .init(path: self.output), switches: self.switches)
+        let tracks = ExportSpec.Tracks(container: self.container, switches: self.switches)
         let spec = ExportSpec(.tracks(tracks))
         let progress = ExportProgressBar(self.lines, spec, output: self.output)
         return try ExportJob(folder, program: Program.name, output: self.output, isStuck: ExportJob.giveUp)

@@ -18,7 +18,7 @@ import Testing
         #expect(address.family == (text.contains(":") ? .ipv6 : .ipv4))
     }
 
-    /// What `inet_pton` refuses, too.
+    /// Texts that `inet_pton` also refuses.
     @Test(arguments: [
         "", "1", "127.1", "1.2.3", "1.2.3.4.5", "1.2.3.256", "01.2.3.4", "1.2.3.+4", "1.2.3.4 ", "1..3.4", "1.2.3.4\0",
         ":", ":::", "1:2", "::1::", "12345::", "1:2:3:4:5:6:7:8::", "1:2:3:4::5:6:7:8", "1:2:3:4:5:6:7:8:9", ":1::2",

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far apart flash and beep are in exported calls: `make figures OF=av_offset`.
 
-Twenty calls of an aiortc peer whose flash and beep are one instant, recorded by `tapedeck record`, some at a time:
-who comes first is random, and so are the 0 to 500 ms by which pictures and sound begin late. Then a few rooms with two
+Twenty calls of an aiortc peer whose flash and beep are one instant, recorded by `tapedeck record`, some at a time. The
+order of joining is random, and so are the 0 to 500 ms by which video and audio begin late. Then a few rooms with two
 such peers, whose flashes are the same instants. Exit code 0 if 95 % are within 10 ms, and participants within 20 ms.
+
 """
 
 import argparse

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs, side by side: `make bench`.
+"""The cost of recording, side by side: `make bench`.
 
-One process sends what was encoded before, paced, as so many participants; one receiver after the other takes them, each
-in a room of its own: Tapedeck with a shared worker, with a worker per room, and without writing anything, Janus VideoRoom with janus-pp-rec, bare
-webrtcbin with fakesinks and with matroskamux, and aiortc's MediaRecorder. Of every process of a receiver the operating
-system is asked over the same span after a warm-up: CPU time, context switches, bytes written; at its end memory,
-threads and descriptors. Afterwards the frames and sound packets in the files are counted and compared with what was
-sent.
+One process sends media that were encoded before, paced, as several participants; one receiver after the other takes
+them, each in a separate room: Tapedeck with a shared worker, with a worker per room, and without writing anything,
+Janus VideoRoom with janus-pp-rec, bare webrtcbin with fakesinks and with matroskamux, and aiortc's MediaRecorder. The
+operating system reports for every process of a receiver, over the same span after a warm-up, CPU time, context switches
+and bytes written; at its end memory, threads and descriptors. Afterwards the frames and audio packets in the files are
+counted and compared with those sent.
 
-A round is every receiver with every number of rooms once, so that ratios are between neighbours in time. The results
-are one JSON file, written anew after each measurement; bench_report.py makes table and plots of it. With --resume a
-later call goes on with that file, so that long measurements can be made in pieces.
+A round is every receiver with every number of rooms once, which puts the two sides of a ratio close in time. The
+results are one JSON file, written again after each measurement; bench_report.py makes table and plots of it. With
+--resume a later call continues that file, which allows long measurements in pieces.
+
 """
 
 import argparse
@@ -55,7 +56,7 @@ class Setting:
 
 
 def contents(path):
-    """Frames and sound packets in a file."""
+    """Frames and audio packets in a file."""
     text = subprocess.run(["ffprobe", "-v", "error", "-count_packets", "-show_entries",
                            "stream=codec_type,nb_read_packets", "-of", "json", path], check=True, capture_output=True,
                           text=True).stdout
@@ -67,7 +68,7 @@ def contents(path):
 
 
 def kept(receiver):
-    """What is in the files, and what it took to make them playable."""
+    """Contents of the files, and the cost of making them playable."""
     if hasattr(receiver, "packets"):
         return {"packets": receiver.packets(), "afterCPUSeconds": 0}
     if hasattr(receiver, "lost_packets"):
@@ -88,7 +89,7 @@ def lost(sent, kept):
 
 
 def observe(pids, seconds):
-    """What each process used in a span of time, and what it holds at its end; memory in kB."""
+    """Usage of each process in a span of time, and its holdings at the end; memory in kB."""
     before = {pid: process.used(pid) for pid in pids}
     began, busy = time.monotonic(), process.busy_seconds()
     time.sleep(seconds)
@@ -129,7 +130,7 @@ def measure(name, setting, options):
         time.sleep(options.warm_up)
         found, elapsed, busy = observe([*receiver.processes(), sender.process.pid], options.seconds)
         sent, late = sender.stop()
-        # What is on the way arrives, and what was lost is asked for again.
+        # Packets on the way arrive, and lost ones are asked for again.
         time.sleep(2)
         receiver.finish()
     sums = {key: sum(one[key] for one in sent) for key in ("frames", "pictures", "sounds")}

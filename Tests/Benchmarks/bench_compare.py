@@ -24,7 +24,7 @@ RESULTS = "docs/benchmarks/results.json"
 
 
 def figures(results):
-    """What is compared, by its name."""
+    """The compared figures, by name."""
     found = {}
     for media in sorted({run["media"] for run in results["runs"]}):
         groups = bench_report.grouped(results["runs"], media)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Table and plots of what bench.py measured: the part of docs/performance.md between its markers, and SVG files beside
+"""Table and plots of what bench.py measured: the part of docs/performance.md between its markers, and SVG files next to
 the results.
 
-Made again from results that are there: python3 Tests/Benchmarks/bench_report.py docs/benchmarks/results.json
+To make them again from existing results: python3 Tests/Benchmarks/bench_report.py docs/benchmarks/results.json
 """
 
 import json
@@ -42,7 +42,7 @@ def whole_share(run):
     return call_share(run) + after_share(run)
 
 
-# What is wanted of CPU time: what it is of, which receiver against which, and how many times as much at most.
+# Limits of CPU time: the subject, which receiver against which, and the largest ratio.
 COMPARED = (
     ("CPU of a recorded room against Janus, both with what makes files playable", "tapedeck", "janus", whole_share, "1.0 ×"),
     ("CPU of receiving alone against Janus that records, during the call", "tapedeck-receiving", "janus", call_share, "0.7 ×"),
@@ -100,7 +100,7 @@ def ratios(groups, name, other, share):
 
 
 def added(by_rooms, share):
-    """What one more room adds: from the least rooms to the most, by their medians; nothing for one number of rooms."""
+    """Cost of one more room: from the least rooms to the most, by their medians; nothing for one number of rooms."""
     least, most = min(by_rooms), max(by_rooms)
     if least == most:
         return None
@@ -109,7 +109,7 @@ def added(by_rooms, share):
 
 
 def scaling(by_rooms):
-    """What a room takes with 100 rooms against 10; nothing if one of them was not measured."""
+    """Cost of a room with 100 rooms against 10; nothing if one of them was not measured."""
     if not {10, 100} <= set(by_rooms):
         return None
     low, high = (statistics.median(map(call_share, by_rooms[rooms])) for rooms in (10, 100))
@@ -180,7 +180,7 @@ def by_rooms_text(found, digits=2):
 
 
 def targets(results):
-    """What is wanted of each kind of media, and what was found."""
+    """The wanted and the measured figures of each kind of media."""
     rows = []
     for media in sorted({run["media"] for run in results["runs"]}):
         groups = grouped(results["runs"], media)

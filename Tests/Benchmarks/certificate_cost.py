@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the certificate of a recording costs beside its export: seconds of processor time and memory of both.
+"""The cost of a recording's certificate in addition to its export: seconds of processor time and memory of both.
 
-Makes a recording of one participant in a folder of its own: pictures of so many megabytes and sound, as ffmpeg writes
-them, and a journal with a clock anchor a second. Then runs `tapedeck export` and `tapedeck verify` on it, several times,
-and prints the medians. With --baseline another binary exports too, such as one that makes no certificate.
+Makes a recording of one participant in a separate folder: video of some megabytes and audio, as ffmpeg writes them, and
+a journal with a clock anchor a second. Then runs `tapedeck export` and `tapedeck verify` on it, several times, and
+prints the medians. With --baseline another binary exports too, such as one that makes no certificate.
 
 Example: python3 Tests/Benchmarks/certificate_cost.py --minutes 60
+
 """
 
 import argparse

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the daemon costs: `make figures OF=daemon`.
+"""The cost of the daemon: `make figures OF=daemon`.
 
 Printed, as the operating system counts it, one run each; compare only figures of one run:
   idle       memory and CPU of the supervisor with 50 rooms configured, none joined
-  joined     the same with 50 rooms joined and nobody there, ten rooms a worker
+  joined     the same with 50 rooms joined and empty, ten rooms a worker
   reload     seconds until a changed configuration of 500 rooms is in force
-  interface  milliseconds of GET /v1/rooms while 30 rooms record sound (ten rooms a worker; sending pictures into 30 rooms
+  interface  milliseconds of GET /v1/rooms while 30 rooms record audio (ten rooms a worker; sending video into 30 rooms
              needs more than two cores)
   rejoin     seconds from the end of one of eight workers until media of its room are written again
 """

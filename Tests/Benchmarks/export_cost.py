@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the export of a long call costs, against mkvmerge on the same tracks: `make figures OF=export`.
+"""The cost of exporting a long call, against mkvmerge on the same tracks: `make figures OF=export`.
 
 A test of the suite records the call faster than it would have lasted, through the writers of a live one. Printed: wall
 and CPU time of both programs, the better of two runs each, in turn, with the files in the page cache, and the largest

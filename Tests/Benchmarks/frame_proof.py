@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every frame of a call is in its file, once and in order: `make figures OF=frame_proof`.
 
-`tapedeck camera` paints a counter into each frame; a room server, the camera and `tapedeck record` run as processes of
-their own on loopback for ten minutes. Exit code 0 if the file holds what was sent, 1 if not.
+`tapedeck camera` paints a counter into each frame; a room server, the camera and `tapedeck record` run as separate
+processes on loopback for ten minutes. Exit code 0 if the file holds all frames, 1 if not.
 """
 
 import argparse

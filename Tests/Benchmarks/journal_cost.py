@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the journal of a long call costs whoever continues, lists and exports its recording: `make figures OF=journal`.
+"""The cost of a long call's journal when its recording is continued, listed and exported: `make figures OF=journal`.
 
-A worker records a camera for some seconds and is killed. The journal is then made what it would be after a day: as many
-lines as wanted, clock anchors, sender reports and packet counts in turn, with the times of 24 hours and a chain that
-holds. Printed, for the short journal and for the long one side by side: how long after the first media a new worker
-records part 2, and how long a list of the recordings, and an export of the whole, take; and the largest resident memory
-of each.
+A worker records a camera for some seconds and is killed. The journal is then made as long as after a day: as many lines
+as wanted, clock anchors, sender reports and packet counts in turn, with the times of 24 hours and a chain that holds.
+Printed, for the short journal and for the long one side by side: how long after the first media a new worker records
+part 2, and how long a list of the recordings, and an export of the whole, take; and the largest resident memory of
+each.
 
-The exit code is 1 if the long journal is beyond a limit (issue 15): a worker that goes on with it needs more than 2 s or
-50 MB beyond what one needs that goes on with the short journal, or more than 3 s from joining to recording.
+The exit code is 1 if the long journal is beyond a limit (issue 15): a worker that continues it needs more than 2 s or
+50 MB beyond one that continues the short journal, or more than 3 s from joining to recording.
+
 """
 
 import argparse
@@ -31,7 +32,7 @@ from test_worker import Worker, camera  # noqa: E402
 
 DAY = 24 * 3600
 NANOSECONDS = 1_000_000_000
-# What going on with the long journal may cost beyond the short one, and all in all.
+# Limits for continuing the long journal: beyond the short one, and in total.
 MORE_SECONDS, MORE_MEGABYTES, MOST_SECONDS = 2, 50, 3
 CHAIN = re.compile(rb',"chain":"[0-9a-f]{16}"\}$')
 
@@ -94,7 +95,7 @@ def peak(process):
 
 
 def continued(stage, server, folder):
-    """Goes on with a recording: seconds from the first media to the event, and the worker's largest memory."""
+    """Continues a recording: seconds from the first media to the event, and the worker's largest memory."""
     worker = Worker(stage)
     worker.join(server, "long", continues=str(folder))
     began = time.monotonic()
@@ -108,7 +109,7 @@ def continued(stage, server, folder):
 
 
 def report(stage, folder, name):
-    """Prints what a journal costs; seconds and megabytes of whoever goes on with it."""
+    """Prints the cost of a journal; seconds and megabytes of the worker that continues it."""
     # Not as a whole: a process that we start inherits our largest resident size.
     with (folder / "journal.jsonl").open("rb") as journal:
         lines = sum(1 for _ in journal)

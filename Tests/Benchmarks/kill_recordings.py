@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much a recording loses at SIGKILL: recorders are killed at random moments, repaired, exported and looked at.
 
-Each room has one camera of 320x180 that goes on for the whole time, and one recorder after the other. A recorder is killed
-at a random moment, within 6 s from when its journal says that both tracks are recorded. `tapedeck repair` then closes all
-recordings, each is exported, and what is missing at its end is told: the wall-clock time of the kill minus that of the
+Each room has one camera of 320x180 that runs for the whole time, and one recorder after the other. A recorder is killed
+at a random moment, within 6 s from when its journal says that both tracks are recorded. `tapedeck repair` then closes
+all recordings, each is exported, and the loss at its end is printed: the wall-clock time of the kill minus that of the
 last packet of each track in the export, which holds the wall-clock time of its beginning. No packet may be missing
 within a track either. The seed is printed; the same one kills after the same times.
+
 """
 
 import argparse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long it takes from a participant's offer to its first keyframe in a file, step by step, as the worker tells."""
+"""How long it takes from a participant's offer to its first keyframe in a file, step by step, as the worker reports."""
 
 import json
 import subprocess
@@ -45,7 +45,7 @@ class Worker:
         order = {"name": room, "url": f"lan+tcp://127.0.0.1:{port}?listen", "displayName": "tapedeck", "ice": {},
                  "storage": str(self.setting.folder / "storage"),
                  "record": {"isAutomatic": True, "video": True, "audio": True, "emptyAfterSeconds": 60}}
-        self.process.stdin.write(json.dumps({"join": {"_0": order}}).encode() + b"\n")
+        self.process.stdin.write(json.dumps({"be": {"_0": order, "revision": 1}}).encode() + b"\n")
         self.process.stdin.flush()
         self.wait_for("joined", room)
 
@@ -57,7 +57,7 @@ class Worker:
 
 
 def beginnings(setting):
-    """The steps of so many calls in milliseconds, one call after the other while those before go on."""
+    """The steps of this many calls in milliseconds, one call after the other while those before continue."""
     worker = Worker(setting)
     sender = Sender(setting)
     found, connections = [], []

@@ -15,7 +15,7 @@ OPUS_SECONDS = 0.020
 
 @dataclasses.dataclass(frozen=True)
 class Media:
-    """What every participant sends: a picture of so many bit/s, and Opus at 64 kbit/s."""
+    """The media of every participant: video of this many bit/s, and Opus at 64 kbit/s."""
 
     name: str
     codec: str
@@ -98,7 +98,7 @@ class Sender(programs.Talker):
         self.count += 1
 
     def sent(self, command="count"):
-        """What each participant has sent so far, and by how many milliseconds the latest packet was late."""
+        """Figures of each participant so far, and by how many milliseconds the latest packet was late."""
         self.say(f"{command}\n")
         *lines, late = self.lines()
         names = ("connected", "frames", "pictures", "sounds")

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What twenty camera peers cost that send what one encoder makes: `make figures OF=load`.
+"""The cost of twenty camera peers that share one encoder: `make figures OF=load`.
 
-`tapedeck camera --count` publishes VP8 in 640x360 to Debian's Janus, which decrypts what comes and passes it on to nobody;
-there is no call between the peers. Measured is the CPU time of one core that the camera's process uses, as the operating
-system counts it, with one peer and with all of them, in turns. What encrypting costs is measured beside it: `srtpenc` of
-GStreamer with as many packets as the peers sent.
+`tapedeck camera --count` publishes VP8 in 640x360 to Debian's Janus, which decrypts the packets and passes them on to
+no one; there is no call between the peers. Measured is the CPU time of one core that the camera's process uses, as the
+operating system counts it, with one peer and with all of them, in turns. The cost of encrypting is measured separately:
+`srtpenc` of GStreamer with as many packets as the peers sent.
 
-Printed too is what each further peer costs: webrtcbin has a pipeline, a packetiser, an RTP session and a socket for each, and
-every packet is a system call. Exit code 0 if all peers cost no more than 1.3 times what one costs with the encryption of
-the others on top.
+The cost of each further peer is printed too: webrtcbin has a pipeline, a packetiser, an RTP session and a socket for
+each, and every packet is a system call. Exit code 0 if all peers cost no more than 1.3 times the cost of one with the
+encryption of the others on top.
+
 """
 
 import argparse
@@ -26,7 +27,7 @@ sys.path.insert(0, str(ROOT / "Tests" / "EndToEnd"))
 from stage import Stage  # noqa: E402
 
 ROOM = 1234
-# RTP of 1000 bytes of payload: about what 1 Mbit/s of video and its sound are on average.
+# RTP of 1000 bytes of payload: about the average of 1 Mbit/s of video and its audio.
 PACKET_BYTES = 1000
 
 
@@ -56,7 +57,7 @@ def call(stage, url, peers, options):
     camera.end(60)
     result = camera.result()
     assert result["joined"] == result["connected"] == peers, camera.story()
-    # All peers send the same: frames of some packets each, and a packet of sound every 20 ms.
+    # All peers send the same: frames of some packets each, and an audio packet every 20 ms.
     bits = 1_000_000
     packets = bits / 8 / PACKET_BYTES + 50
     print(f"{peers} peers: {100 * share:.1f} % of a core, {threads} threads, {memory / 1e6:.0f} MB, "

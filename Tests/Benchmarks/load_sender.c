@@ -5,17 +5,17 @@
 //
 //   load_sender FILE vp8|h264 PERIOD CERTIFICATE
 //
-// FILE is Matroska with one picture and one sound (Opus) track, PERIOD its length in milliseconds, CERTIFICATE a PEM
-// file of a certificate and its key on an elliptic curve: aiortc takes none of RSA, as webrtcbin makes them. Standard
-// input:
+// FILE is Matroska with one video and one audio (Opus) track, PERIOD its length in milliseconds, CERTIFICATE a PEM file
+// of a certificate and its key on an elliptic curve: aiortc accepts no RSA certificate, which is what webrtcbin makes.
+// Standard input:
 //
 //   offer      makes another participant; answered with its offer, every candidate inside, and a line with a dot
 //   answer N   followed by the answer to the offer of participant N, counted from 0, and a line with a dot. It sends
 //              from its first keyframe on as soon as it is connected, and begins there again when it is asked for a
 //              keyframe, at most every half second
-//   count      answered with a line for each participant, "connected frames pictures sounds" (pictures and sounds are
-//              RTP packets, frames are whole pictures), a line that says by how many milliseconds the latest packet
-//              was late, and a line with a dot
+//   count      answered with a line for each participant, four numbers: connected, frames, RTP packets of video, and
+//              RTP packets of audio; a line that says by how many milliseconds the latest packet was late, and a line
+//              with a dot
 //   stop       sends no more media; answered like count
 //
 // It ends with its standard input.
@@ -34,8 +34,8 @@ enum { PICTURE, SOUND, KINDS };
 
 enum { HEADER = 12, MAXIMUM = 256 };
 
-/// How often packets that are due are sent; and the least distance between packets of one picture, so that a keyframe
-/// does not come in one burst.
+/// How often packets that are due are sent; and the least distance between packets of one frame, which keeps a keyframe
+/// from coming in one burst.
 static const GstClockTime tick = 2 * GST_MSECOND, spacing = GST_MSECOND, longest = 25 * GST_MSECOND;
 
 /// How long a keyframe is not asked for in vain: encoders of browsers limit it so.
@@ -115,7 +115,7 @@ static void take(GstAppSink *sink, int kind) {
     if (packets->len == first) end("the file lacks a track");
 }
 
-/// Spreads the packets of each picture.
+/// Spreads the packets of each frame.
 static void pace(void) {
     for (guint at = 0; at < packets->len;) {
         struct packet *first = &g_array_index(packets, struct packet, at);
@@ -164,7 +164,7 @@ static void load(const char *path, gboolean is_h264) {
     gst_element_set_state(reader, GST_STATE_NULL);
     gst_object_unref(reader);
     pace();
-    // A stable order: packets of one picture keep theirs, because each is due later than the one before.
+    // A stable order: packets of one frame keep theirs, because each is due later than the one before.
     qsort(packets->data, packets->len, sizeof(struct packet), is_later);
 }
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording a SkyRTC room of ten costs: ten cameras of 640x360 at 15 frames a second, and one recorder.
+"""The cost of recording a SkyRTC room of ten: ten cameras of 640x360 at 15 frames a second, and one recorder.
 
-The room is one of Tests/Peers/skyrtc_server.py with --star: the cameras see the recorder only, so the host's two cores
-are not spent on calls between them. Printed for the recorder, as the operating system counts it: CPU time of one core
-while it records all of them, resident memory, threads, and what it wrote. One run; it takes a minute.
+The room is one of Tests/Peers/skyrtc_server.py with --star: the cameras see the recorder only, which keeps the host's
+two cores from being spent on calls between them. Printed for the recorder, as the operating system counts it: CPU time
+of one core while it records all of them, resident memory, threads, and bytes written. One run; it takes a minute.
+
 """
 
 import argparse

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What RTP outputs cost: `make figures OF=output`.
+"""The cost of RTP outputs: `make figures OF=output`.
 
-Two `tapedeck record` in one room take the same 720p30 camera at the same time, one of them with outputs to sockets of this
-process. Printed is the CPU time of one core that each uses, as the operating system counts it, and the difference for one
-output of one participant (its picture and its sound). Halfway the two change roles, in a second call, so that what
-differs between first and second is not taken for a cost.
+Two `tapedeck record` in one room take the same 720p30 camera at the same time, one of them with outputs to sockets of
+this process. Printed is the CPU time of one core that each uses, as the operating system counts it, and the difference
+for one output of one participant (its video and its audio). Halfway the two change roles, in a second call: a
+difference between first and second is then not counted as a cost.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the operating system says a process holds and has used."""
+"""Figures of the operating system about a process: its holdings and its usage."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def fields_of(pid):
-    """What follows the name in /proc/PID/stat: the state is the first."""
+    """The fields after the name in /proc/PID/stat: the state is the first."""
     return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
 
 

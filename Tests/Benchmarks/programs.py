@@ -10,7 +10,7 @@ PACKAGES = ["gstreamer-webrtc-1.0", "gstreamer-sdp-1.0", "gstreamer-app-1.0", "g
 
 
 def build(name, folder):
-    """Compiles NAME.c, which is beside this file, into a folder; the program."""
+    """Compiles NAME.c, which is next to this file, into a folder; the program."""
     source, program = pathlib.Path(__file__).with_name(f"{name}.c"), pathlib.Path(folder) / name
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", *PACKAGES], check=True, capture_output=True,
                            text=True).stdout.split()
@@ -19,7 +19,7 @@ def build(name, folder):
 
 
 def free_ports(count):
-    """So many, each another: all are held until the last one is found."""
+    """This many, each another: all are held until the last one is found."""
     with contextlib.ExitStack() as stack:
         listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
         return [listener.getsockname()[1] for listener in listeners]
@@ -31,7 +31,7 @@ def free_port():
 
 
 class Talker:
-    """A process that answers what it is told."""
+    """A process that answers commands."""
 
     def __init__(self, command, folder):
         self.name = str(command[0]).rsplit("/", 1)[-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Those that `make bench` gives the same work to: each takes calls, and tells which files came of them."""
+"""The receivers that `make bench` gives the same work to: each takes calls, and names the files that came of them."""
 
 import contextlib
 import json
@@ -76,7 +76,7 @@ class Receiver:
 
 
 class Tapedeck(Receiver):
-    """The daemon; callers come by bare TCP, each to a room of its own."""
+    """The daemon; callers come by bare TCP, each to a separate room."""
 
     rooms_per_worker = 64
     record = {"export": []}
@@ -102,7 +102,7 @@ class Tapedeck(Receiver):
             connection.close()
 
     def files(self):
-        """What an export of each recording makes; nothing is transcoded."""
+        """The result of each recording's export; nothing is transcoded."""
         paths, spent = [], 0
         for journal in sorted(self.folder.glob("storage/recordings/*/*/journal.jsonl")):
             path = self.folder / f"{len(paths)}.mkv"
@@ -119,7 +119,7 @@ class TapedeckWorkers(Tapedeck):
 
 
 class TapedeckReceiving(Tapedeck):
-    """The same with a shared worker, and nobody says that anything is to be recorded: what receiving costs by itself."""
+    """The same with a shared worker and without an order to record: the cost of receiving alone."""
 
     record = {"export": [], "automatic": False}
 
@@ -183,7 +183,7 @@ class Janus(Receiver):
                      body={"request": "joinandconfigure", "room": self.first_room + number, "ptype": "publisher"})
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
-            # What else comes tells of calls that are up.
+            # Other events are about calls that are up.
             event = self.http(f"{self.path}?maxev=1")
             if event.get("sender") == handle and "jsep" in event:
                 return event["jsep"]["sdp"]

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording one 720p30 room costs: `make figures`.
+"""The cost of recording one 720p30 room: `make figures`.
 
-A room server, `tapedeck camera` and `tapedeck record` run as processes of their own on loopback. Printed for the
-recorder, as the operating system counts it: CPU time of one core while it records, the same while it waits alone in the
-room, resident memory over time, threads, descriptors, and the time from the offer to the first unit of each track in
-its file. One run each; compare only figures of one run.
+A room server, `tapedeck camera` and `tapedeck record` run as separate processes on loopback. Printed for the recorder,
+as the operating system counts it: CPU time of one core while it records, the same while it waits alone in the room,
+resident memory over time, threads, descriptors, and the time from the offer to the first unit of each track in its
+file. One run each; compare only figures of one run.
 
 CPU time is printed twice: as the machine is, and with its cores kept awake by processes that run only when nothing else
-does (SCHED_IDLE). The operating system counts the way out of a core's sleep as the time of the process that is woken; in a
-virtual machine that is more than what a packet costs, and it goes away as a host has more to do.
+does (SCHED_IDLE). The operating system counts the way out of a core's sleep as the time of the process that is woken;
+in a virtual machine that is more than the cost of a packet, and it goes away as a host has more to do.
 """
 
 import argparse

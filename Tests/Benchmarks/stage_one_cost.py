@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording costs beside webrtcbin alone: `make figures OF=stage_one`.
+"""The cost of recording compared with webrtcbin alone: `make figures OF=stage_one`.
 
 Two test cameras send 720p30 at 1.6 Mbit/s with Opus on loopback at the same time: one to `tapedeck record`, one to a C
 program in which every track that webrtcbin receives ends in a fakesink. Printed, of both: the CPU time of one core as the
@@ -67,7 +67,7 @@ def main():
         camera(port)
         camera(listener.getsockname()[1])
         connection = answer_by(floor, listener)
-        # The camera goes on talking; nobody needs it.
+        # The camera's later output is read and dropped.
         threading.Thread(target=lambda: all(iter(lambda: connection.recv(65536), b"")), daemon=True).start()
         time.sleep(10)
         rounds = []

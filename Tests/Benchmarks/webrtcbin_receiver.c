@@ -5,7 +5,7 @@
 //
 // Standard input: an offer's SDP and a line with a dot, for each call. Standard output: its answer, with every
 // candidate, and a line with a dot. When standard input ends, the files are finished, and it says how many packets
-// came. Lost packets are asked for again, as by everybody who records.
+// came. Lost packets are asked for again, as recorders do.
 
 #define GST_USE_UNSTABLE_API
 #include <gst/gst.h>
@@ -19,10 +19,11 @@ enum { MAXIMUM = 256 };
 
 enum { PICTURE, SOUND, KINDS };
 
-/// One call: a pipeline of its own, as programs with many peers have it.
+/// One call: a separate pipeline, as in programs with many peers.
 struct call {
     GstElement *pipeline, *bin;
-    /// What goes to the muxer, by kind; NULL without a file. Both are there before media: a muxer takes no track later.
+    /// The inputs of the muxer, by kind; NULL without a file. Both are there before media: a muxer takes no track
+    /// later.
     GstElement *queues[KINDS];
     /// Everything is in the file.
     atomic_bool is_written;
@@ -59,7 +60,7 @@ static GstElement *add(struct call *call, const char *factory) {
     return element;
 }
 
-/// What a track goes through to its call's file; the first of it.
+/// Adds the elements between a track and its call's file; returns the first of them.
 static GstElement *add_branch(struct call *call, GstPad *pad) {
     GstCaps *caps = gst_pad_get_current_caps(pad);
     const char *name = gst_structure_get_string(gst_caps_get_structure(caps, 0), "encoding-name");
@@ -75,8 +76,8 @@ static GstElement *add_branch(struct call *call, GstPad *pad) {
     return first;
 }
 
-/// The muxer sends the end on when it has completed the file. The pipeline never says so: webrtcbin has sinks of its
-/// own.
+/// The muxer sends the end on when it has completed the file. The pipeline itself never reports it: webrtcbin has
+/// internal sinks.
 static GstPadProbeReturn notice_end(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     (void)pad;
     struct call *call = user;

@@ -5,7 +5,7 @@ import Foundation
 import Storage
 import Testing
 
-/// What a page costs with 100 000 recordings: `make figures OF=catalogue`.
+/// The cost of a page with 100 000 recordings: `make figures OF=catalogue`.
 ///
 /// Measures and prints; asserts no times.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["TAPEDECK_FIGURES"] != nil))

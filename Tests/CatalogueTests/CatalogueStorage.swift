@@ -7,7 +7,7 @@ import GRDB
 import Storage
 import Timeline
 
-/// A storage directory of its own for each test, removed at its end.
+/// A separate storage directory for each test, removed at its end.
 final class CatalogueStorage: Sendable {
     let path: String
 

@@ -171,7 +171,7 @@ import Timeline
         #expect(try await catalogue.list(RecordingFilter(text: "alice")).recordings.isEmpty)
     }
 
-    /// What stands in the catalogue's place before it is opened.
+    /// The object at the catalogue's path before it is opened.
     enum Obstacle: String, CaseIterable {
         case text, directory, link, otherDatabase, laterVersion, cut, overwritten
     }

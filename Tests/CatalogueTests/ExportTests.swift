@@ -110,7 +110,7 @@ import Testing
         #expect(try await self.catalogue.pendingExports().count == 200)
     }
 
-    /// What becomes of the exports of one layout, and whether the recording then has one to make.
+    /// The fates of the exports of one layout, and whether the recording then has one to make.
     static let fates: [([ExportState], Bool)] = [
         ([], false), ([.queued], false), ([.running], false), ([.done], false), ([.failed], true),
         ([.failed, .failed], true), ([.failed, .queued], true), ([.failed, .done], false), ([.done, .failed], false),
@@ -132,7 +132,7 @@ import Testing
         #expect(try await self.catalogue.unexportedRecordings() == expected)
     }
 
-    /// Nobody sent anything: every export of it fails, and nothing is lost with it.
+    /// No participant sent anything: every export of it fails, and nothing is lost with it.
     @Test func aRecordingWithoutTracksHasNothingToBeExported() async throws {
         var empty = self.recording
         empty.tracks = []
@@ -160,7 +160,7 @@ import Testing
         var part = self.export(0, ExportSpec(participant: "alice"))
         part.state = .done
         try await self.catalogue.save(part)
-        // Asked for while the recording went on.
+        // Requested while the recording was in progress.
         var beginning = self.export()
         (beginning.isOfWhole, beginning.state) = (false, .done)
         try await self.catalogue.save(beginning)

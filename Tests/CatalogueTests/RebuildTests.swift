@@ -146,7 +146,7 @@ import Timeline
         #expect(try await self.catalogue.unexportedRecordings().isEmpty)
     }
 
-    /// Whatever somebody has exported meanwhile: it is not what the room orders.
+    /// An export that an operator made in between does not count: it is not the one that the room orders.
     @Test func tellsOfWhatIsNotOrderedYet() async throws {
         let folder = try self.makeRecording(3)
         var manifest = try #require(try Manifest.read(folder))
@@ -200,7 +200,7 @@ import Timeline
         #expect(try await self.catalogue.recording(folder.id).state == .unfinished)
     }
 
-    /// What it knows may be newer than the list of the folders.
+    /// The catalogue may know more than the list of the folders.
     @Test func keepsWhatIsNotedMeanwhile() async throws {
         let go = DispatchSemaphore(value: 0)
         let (begun, begins) = AsyncStream.makeStream(of: Void.self)
@@ -329,7 +329,7 @@ import Timeline
         let old = try self.makeRecording(1)
         let goesOn = try self.makeRecording(2, isFinished: false)
         _ = try await self.catalogue.rebuild()
-        // What was there before the catalogue was reported before it.
+        // Ends from before the catalogue were reported before it.
         #expect(try await self.catalogue.unreportedEnds().isEmpty)
         #expect(try await self.catalogue.isEndReported(of: old.id))
         let new = try self.makeRecording(3)

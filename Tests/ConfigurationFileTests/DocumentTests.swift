@@ -86,7 +86,7 @@ import Yams
         return try JSONValue(parsing: String(decoding: data, as: UTF8.self))
     }
 
-    /// A definition with other keys is refused, by whoever reads the description as by the daemon.
+    /// A definition with other keys is refused, both by readers of the description and by the daemon.
     @Test func theInterfaceHasEveryKeyOfARoomAndNoOther() throws {
         let definition = try Self.interface("components", "schemas", "Definition")
         #expect(Self.schemaPaths(definition, of: definition).sorted() == RoomKeys.table.paths)

@@ -32,6 +32,7 @@ import Testing
         #expect(read.storage.keep == .seconds(30 * 86_400))
         #expect(read.storage.keepBytes == 500 << 30)
         #expect(read.storage.synchroniseEvery == .milliseconds(500))
+        #expect(read.storage.signingKey == "/etc/tapedeck/signing.pem")
         var upload = UploadSpec(remote: "arc:recordings/of us")
         upload.config = "/etc/tapedeck/rclone.conf"
         upload.prefix = "x-{day}/{room}"

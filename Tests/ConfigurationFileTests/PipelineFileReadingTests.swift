@@ -329,7 +329,7 @@ struct PipelineFolderTests {
             try DaemonConfiguration.parseWithPipelines(text: "pipelines: { directory: /no/such/folder }")
         }
         #expect(alone?.code == .unreadable)
-        // Which files there would be nobody knows.
+        // The files there are unknown.
         let unknown = """
             pipelines: { directory: etc }
             rooms: { r: { url: "socketio+http://h/1", send: { capture: mine } } }

@@ -4,7 +4,7 @@ import ConfigurationFile
 import Foundation
 import Testing
 
-/// What is told of wrong texts, in the exact words.
+/// Messages about wrong texts, in the exact words.
 @Suite struct ProblemTests {
     @Test func everyProblemIsToldAtOnce() {
         let text = """
@@ -371,7 +371,7 @@ import Testing
         #expect(told.contains { $0.contains(" \(start)") }, "\(told)")
     }
 
-    /// What is near to what is refused.
+    /// Suggestions near refused values.
     @Test(
         arguments: [
             "webhooks: [{ url: \"http://127.0.0.1:1/x\", secret: s3cret-s3cret-s3cret }]",

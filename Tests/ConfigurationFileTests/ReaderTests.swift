@@ -4,7 +4,7 @@ import ConfigurationFile
 import Foundation
 import Testing
 
-/// Whatever the example documents has a reader: a setting that nobody looks at would be taken and do nothing.
+/// Every documented setting has a reader: a setting without one would be accepted and do nothing.
 @Suite struct ReaderTests {
     /// A stored property of a type that a configuration is made of.
     struct Property: Hashable, CustomStringConvertible {
@@ -17,7 +17,7 @@ import Testing
         var description: String { "\(self.module).\(self.type).\(self.name)" }
     }
 
-    /// Types and properties that a method of their own reads, by what has to be called instead.
+    /// Types and properties that a special method reads, with the method to call instead.
     static let methods = [
         "WebhookConfiguration.events": "wants", "Schedule": "contains", "NetworkSpec.usesOffered": "allowsOffered",
         "NetworkSpec.offeredHosts": "allowsOffered",

@@ -7,7 +7,7 @@ import Signalling
 import Testing
 
 @Suite struct RoomDefinitionTests {
-    /// What is told of a room's text.
+    /// Problems of a room's text.
     func problems(_ text: String) -> [String] {
         do {
             _ = try RoomConfiguration.parse(name: "r", text: text)
@@ -79,7 +79,7 @@ import Testing
         #expect(patched.changes(from: room) == [.join, .record])
     }
 
-    /// Who may change a room could have the file's secret sent to a server of his own.
+    /// An operator who may change a room could have the file's secret sent to another server.
     @Test func aSecretGoesToNoOtherURL() throws {
         let values = FixedValues(variables: ["PIN": "s3cret"])
         let text = "rooms: { r: { url: \"socketio+http://h/r\", secret: \"${PIN}\" } }"

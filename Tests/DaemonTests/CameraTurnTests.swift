@@ -17,19 +17,14 @@ import Testing
         self.bench = try DaemonBench()
     }
 
-    /// A worker that joins every room, and does or refuses a change of the camera once there is a file `go`.
+    /// A worker that joins a room, and has other specs in force, or refuses their cameras, once there is a file `go`.
     private func worker(refuses: Bool = false) throws -> String {
-        let refusal = WorkerEvent.commandFailed(
-            room: "a",
-            command: "camera",
-            participant: nil,
-            reason: "it cannot be",
-            number: 4_711
-        )
+        var status = RoomStatus()
+        (status.revision, status.refused) = (4_711, refuses ? [.send: "it cannot be"] : nil)
         let lines = [
             "ready": WorkerEvent.ready(protocolVersion: WorkerLine.protocolVersion, processID: 1),
             "joined": .joined(room: "a"),
-            "done": refuses ? refusal : .commandDone(room: "a", command: "camera", number: 4_711),
+            "done": .status(room: "a", status),
         ]
         for (name, event) in lines {
             try WorkerLine.encode(event).write(to: URL(filePath: "\(self.bench.storage)/\(name)"))
@@ -39,10 +34,10 @@ import Testing
             cat ready
             while read -r line; do
               case "$line" in
-                *'"join"'*) cat joined ;;
-                *'"camera"'*) echo "$line" >> seen; while [ ! -e go ]; do sleep 0.02; done
-                  number=$(echo "$line" | sed -n 's/.*"number":\\([0-9]*\\).*/\\1/p')
-                  sed "s/4711/${number:-0}/" done ;;
+                *'"revision":1}}') cat joined ;;
+                *'"be"'*) echo "$line" >> seen; while [ ! -e go ]; do sleep 0.02; done
+                  revision=$(echo "$line" | sed -n 's/.*"revision":\\([0-9]*\\).*/\\1/p')
+                  sed "s/4711/$revision/" done ;;
               esac
             done
             """
@@ -53,9 +48,9 @@ import Testing
         let text = (try? String(contentsOfFile: self.bench.storage + "/seen", encoding: .utf8)) ?? ""
         return try text.split(separator: "\n").compactMap { line in
             guard
-                case .camera(_, let order) = try WorkerLine.decode(WorkerCommand.self, from: Data(line.utf8))
+                case .be(let spec, _) = try WorkerLine.decode(WorkerCommand.self, from: Data(line.utf8))
             else { return nil }
-            return order
+            return spec.send
         }
     }
 
@@ -78,7 +73,7 @@ import Testing
             while await supervisor.cameraTurns["a"]?.isEmpty != false { await Task.yield() }
             try Data().write(to: URL(filePath: self.bench.storage + "/go"))
             _ = try await (first, second)
-            let order = await supervisor.fleet.rooms["a"]?.order.send
+            let order = await supervisor.fleet.rooms["a"]?.spec.send
             #expect(order?.isVideoMuted == true && order?.isAudioMuted == true)
             #expect(await supervisor.cameraTurns.isEmpty)
             while try self.seen().compactMap({ $0 }).last?.isAudioMuted != true { await Task.yield() }
@@ -107,7 +102,7 @@ import Testing
             await #expect(throws: ControlError.self) {
                 _ = try await supervisor.perform(.changeCamera(mute), on: "a")
             }
-            let order = await supervisor.fleet.rooms["a"]?.order.send
+            let order = await supervisor.fleet.rooms["a"]?.spec.send
             #expect(order?.isVideoMuted == true && order?.width == 1280)
         }
     }

@@ -120,7 +120,7 @@ import Testing
         } _: { backend in
             _ = try await backend.changeRoom("room", patch: #"{"priority":7}"#)
         }
-        let order = await supervisor.fleet.rooms["room"]?.order
+        let order = await supervisor.fleet.rooms["room"]?.spec
         #expect(order?.priority == 7 && order?.send?.video == .test)
     }
 

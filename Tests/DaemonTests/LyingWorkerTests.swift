@@ -47,8 +47,8 @@ import Testing
             cat ready
             while read -r line; do
               case "$line" in
-                *'"join"'*'"name":"victim"'*) cat victim ;;
-                *'"join"'*'"name":"evil"'*) cat evil; while [ ! -e go ]; do sleep 0.02; done; cat lies ;;
+                *'"be"'*'"name":"victim"'*) cat victim ;;
+                *'"be"'*'"name":"evil"'*) cat evil; while [ ! -e go ]; do sleep 0.02; done; cat lies ;;
               esac
             done
             """

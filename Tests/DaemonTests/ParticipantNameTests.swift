@@ -27,7 +27,7 @@ import Testing
         let script = """
             cd \(bench.storage)
             cat ready
-            while read -r line; do case "$line" in *'"join"'*) cat lines ;; esac; done
+            while read -r line; do case "$line" in *'"be"'*) cat lines ;; esac; done
             """
         let configuration = try DaemonConfiguration.parse(text: "rooms: { a: { url: 'socketio+http://192.0.2.1/a' } }")
         let supervisor = bench.supervisor(configuration, store: try bench.store(), workers: script)

@@ -39,9 +39,13 @@ import Testing
         }
     }
 
-    private static func status(_ state: RoomStatus.RecordingState, room: String = "a") -> WorkerEvent {
+    private static func status(
+        _ revision: UInt64?,
+        refused: [RoomPart: String]? = nil,
+        room: String = "a"
+    ) -> WorkerEvent {
         var status = RoomStatus()
-        status.recordingState = state
+        (status.revision, status.refused) = (revision, refused)
         return .status(room: room, status)
     }
 
@@ -49,23 +53,29 @@ import Testing
         .commandFailed(room: "a", command: "x", reason: "no", number: number)
     }
 
-    @Test func waitsForTheStateThatWasAskedFor() async {
+    @Test func waitsForItsRevisionOrANewerOne() async {
         let events = [
-            Self.status(.recording), Self.status(.paused, room: "b"), Self.status(.paused),
-            .commandDone(room: "a", command: "pause", number: 7), .left(room: "b", .ordered),
-            .left(room: "a", .ordered), Self.failed(7), Self.failed(6), Self.failed(nil),
+            Self.status(nil), Self.status(2), Self.status(3, room: "b"), Self.status(3), Self.status(4),
+            Self.status(2, refused: [.recording: "no"]), Self.status(3, refused: [.recording: "no"]),
+            Self.status(3, refused: [.send: "other"]), .commandDone(room: "a", command: "mark", number: 8),
+            .left(room: "b", .ordered), .left(room: "a", .ordered), Self.failed(6), Self.failed(nil),
         ]
         #expect(
-            await Self.hear(.status([.paused]), events) == [
-                "waits", "waits", "done", "waits", "waits", "done", "refused no", "waits", "waits",
+            await Self.hear(.inForce(3, .recording), events) == [
+                "waits", "waits", "waits", "done", "done", "waits", "refused no", "done", "waits", "waits", "done",
+                "waits", "waits",
             ]
+        )
+        #expect(
+            await Self.hear(.inForce(3, .send), [Self.status(3, refused: [.send: "no"]), .left(room: "a", .ordered)])
+                == ["refused no", "refused the room was left before that"]
         )
     }
 
     @Test func waitsUntilItsOwnCommandIsDone() async {
         let events = [
-            Self.status(.off), .commandDone(room: "a", command: "camera", number: 6),
-            .commandDone(room: "a", command: "camera"), .commandDone(room: "a", command: "camera", number: 7),
+            Self.status(9), .commandDone(room: "a", command: "mark", number: 6),
+            .commandDone(room: "a", command: "mark"), .commandDone(room: "a", command: "mark", number: 7),
             Self.failed(7), Self.failed(8), Self.failed(nil), .left(room: "b", .ordered), .left(room: "a", .ordered),
         ]
         #expect(
@@ -96,7 +106,7 @@ import Testing
             + Self.parts("AQ==", of: 1, number: 6) + Self.parts("AQ==", of: 1, number: nil)
         let answers = await Self.hear(
             .keyframe(participant: "p"),
-            others + [Self.status(.recording), Self.failed(6), Self.failed(nil)] + Self.parts("AQI=", "Aw==", of: 3)
+            others + [Self.status(9), Self.failed(6), Self.failed(nil)] + Self.parts("AQI=", "Aw==", of: 3)
         )
         #expect(answers == [String](repeating: "waits", count: 8) + ["vp8 [1, 2, 3]"])
         #expect(await Self.hear(.keyframe(participant: "p"), [Self.failed(7)]) == ["refused no"])
@@ -126,8 +136,8 @@ import Testing
     /// Others number their commands in the same way, and may mix up rooms.
     @Test func onlyTheWorkerThatWasAskedAnswers() async {
         let answers: [(PendingRequest.Question, WorkerEvent)] = [
-            (.status([.paused]), Self.status(.paused)), (.status([.off]), .left(room: "a", .ordered)),
-            (.done, .commandDone(room: "a", command: "camera", number: 7)), (.done, Self.failed(7)),
+            (.inForce(1, .send), Self.status(1)), (.inForce(1, .recording), .left(room: "a", .ordered)),
+            (.done, .commandDone(room: "a", command: "mark", number: 7)), (.done, Self.failed(7)),
             (.graphs, .commandDone(room: "a", command: "graph", number: 7)),
             (.keyframe(participant: "p"), Self.parts("QQ==", of: 1)[0]), (.keyframe(participant: "p"), Self.failed(7)),
             (.keyframe(participant: "p"), .left(room: "a", .ordered)),

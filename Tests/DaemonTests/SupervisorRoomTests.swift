@@ -28,23 +28,23 @@ import Testing
         _ = try await self.backend.addRoom(name, definition: text)
     }
 
-    private func ordered(_ name: String) async -> RecordingOrder? { await self.supervisor.fleet.rooms[name]?.ordered }
+    private func hand(_ name: String) async -> RoomIntent.Hand? { await self.supervisor.intents[name]?.hand }
 
     /// Whatever the definition says of recording.
     @Test(arguments: ["record: none", "record: { automatic: false }"])
     func nothingIsRecordedByHandOnAFullDisk(definition: String) async throws {
         try await self.add("room", definition)
         _ = try await self.supervisor.perform(.record, on: "room")
-        #expect(await self.ordered("room") == .record)
+        #expect(await self.hand("room") == .on)
         await self.supervisor.limitRecording(to: .nothing)
-        #expect(await self.ordered("room") == nil)
+        #expect(await self.hand("room") == .asDefined)
         let error = await #expect(throws: ControlError.self) {
             _ = try await self.supervisor.perform(.record, on: "room")
         }
         #expect(error?.code == .unavailable)
         await self.supervisor.limitRecording(to: .everything)
         _ = try await self.supervisor.perform(.record, on: "room")
-        #expect(await self.ordered("room") == .record)
+        #expect(await self.hand("room") == .on)
     }
 
     /// Lines at `error` raise an alert when there are many.
@@ -60,7 +60,7 @@ import Testing
     }
 
     private func recorded(_ name: String) async -> RecordSpec? {
-        await self.supervisor.fleet.rooms[name]?.order.record
+        await self.supervisor.fleet.rooms[name]?.spec.record
     }
 
     @Test func whatIsRecordedByHandIsAnnounced() async throws {
@@ -77,14 +77,14 @@ import Testing
         #expect(await self.recorded("room")?.isAutomatic == false)
         await self.supervisor.limitRecording(to: .soundOnly)
         #expect(await self.recorded("room")?.video == false)
-        #expect(await self.ordered("room") == .record)
+        #expect(await self.hand("room") == .on)
         await self.supervisor.limitRecording(to: .everything)
         #expect(await self.recorded("room")?.video == true)
-        #expect(await self.ordered("room") == .record)
+        #expect(await self.hand("room") == .on)
         await self.supervisor.limitRecording(to: .nothing)
         await self.supervisor.limitRecording(to: .everything)
         #expect(await self.recorded("room") == nil)
-        #expect(await self.ordered("room") == nil)
+        #expect(await self.hand("room") == .asDefined)
     }
 
     @Test func whatBeginsOnADiskThatFillsIsLimitedAsWell() async throws {
@@ -97,7 +97,7 @@ import Testing
             _ = try await self.supervisor.perform(.record, on: "pictures")
         }
         #expect(error?.code == .unavailable)
-        #expect(await self.ordered("pictures") == nil)
+        #expect(await self.hand("pictures") == .asDefined)
     }
 
     @Test func aDefinitionThatRecordsNothingAnyMoreEndsWhatWasBegunByHand() async throws {
@@ -105,7 +105,7 @@ import Testing
         _ = try await self.supervisor.perform(.record, on: "room")
         _ = try await self.backend.changeRoom("room", patch: #"{"record":"none"}"#)
         #expect(await self.recorded("room") == nil)
-        #expect(await self.ordered("room") == nil)
+        #expect(await self.hand("room") == .asDefined)
     }
 
     /// Somebody paused it: it is not recorded again because there is space.
@@ -113,17 +113,20 @@ import Testing
     func whatWasPausedOnAFullDiskWaitsForAnOrder(definition: String) async throws {
         try await self.add("room", definition)
         _ = try await self.supervisor.perform(.record, on: "room")
-        await self.supervisor.apply(.order(room: "room", .pause))
+        await self.supervisor.intend("room") { intent in
+            _ = intent.pause()
+            intent.acceptPause(of: "r")
+        }
         await self.supervisor.limitRecording(to: .nothing)
-        #expect(await self.ordered("room") == .hold)
+        #expect(await self.hand("room") == .held)
         let error = await #expect(throws: ControlError.self) {
             _ = try await self.supervisor.perform(.resume, on: "room")
         }
         #expect(error?.code == .unavailable)
         await self.supervisor.limitRecording(to: .everything)
-        #expect(await self.ordered("room") == .hold)
+        #expect(await self.hand("room") == .held)
         _ = try await self.supervisor.perform(.resume, on: "room")
-        #expect(await self.ordered("room") == .record)
+        #expect(await self.hand("room") == .on)
         #expect(await self.recorded("room") != nil)
     }
 
@@ -154,7 +157,7 @@ import Testing
             _ = try await self.backend.changeRoom("room", patch: #"{"send":{"capture":"nowhere"}}"#)
         }
         #expect(changed?.code == .invalid)
-        #expect(await self.supervisor.fleet.rooms["room"]?.order.send?.video == .test)
+        #expect(await self.supervisor.fleet.rooms["room"]?.spec.send?.video == .test)
     }
 
     @Test func nothingIsSentIntoARoomThatOnlyPlays() async throws {
@@ -166,19 +169,22 @@ import Testing
         #expect(error?.code == .conflict && error?.message.contains("only plays") == true)
         // One that was told to send, and is another room now.
         try await self.add("room", "record: none")
-        await self.supervisor.note(SendSpec(), of: "room")
-        #expect(await self.supervisor.fleet.rooms["room"]?.order.send != nil)
+        await self.supervisor.intend("room") { intent in
+            intent.request(.camera(SendSpec()))
+            intent.acceptCamera()
+        }
+        #expect(await self.supervisor.fleet.rooms["room"]?.spec.send != nil)
         _ = try await self.backend.changeRoom("room", patch: #"{"url":"whep+http://127.0.0.1:1/room"}"#)
-        #expect(await self.supervisor.fleet.rooms["room"]?.order.send == nil)
+        #expect(await self.supervisor.fleet.rooms["room"]?.spec.send == nil)
     }
 
     @Test func roomsOfTheInterfaceGetTheOtherSectionsOfANewConfiguration() async throws {
         try await self.add("room", "record: none")
-        #expect(await self.supervisor.fleet.rooms["room"]?.order.ice.relaysOnly == false)
+        #expect(await self.supervisor.fleet.rooms["room"]?.spec.ice.relaysOnly == false)
         let text = "ice: { policy: relay, servers: [{ urls: ['turn:192.0.2.1'], username: a, credential: b }] }"
         let new = try DaemonConfiguration.parse(text: text, values: NotedValueSource())
         _ = await self.supervisor.take(new)
-        #expect(await self.supervisor.fleet.rooms["room"]?.order.ice.relaysOnly == true)
+        #expect(await self.supervisor.fleet.rooms["room"]?.spec.ice.relaysOnly == true)
     }
 
     // MARK: With a worker
@@ -198,7 +204,7 @@ import Testing
             cat ready
             [ -e go ] || while read -r line; do
               case "$line" in
-                *'"join"'*) cat joining; while [ ! -e go ]; do sleep 0.02; done; exit 1 ;;
+                *'"be"'*) cat joining; while [ ! -e go ]; do sleep 0.02; done; exit 1 ;;
               esac
             done
             cat > /dev/null
@@ -236,7 +242,7 @@ import Testing
                     }
                     #expect(error?.code == .unavailable, "\(action)")
                 }
-                #expect(await supervisor.fleet.rooms["a"]?.ordered == nil)
+                #expect(await supervisor.intents["a"]?.hand == .asDefined)
                 #expect(throws: Never.self) { try self.letWorkerEnd() }
             }
             #expect(await !supervisor.isBusy)

@@ -317,7 +317,7 @@ import Testing
         peer.establish()
         peer.send([SCTPChunk(.heartbeat, [0, 1, 0, 8, 1, 2, 3, 4])])
         #expect(peer.heard.last == SCTPChunk(.heartbeatAcknowledgement, [0, 1, 0, 8, 1, 2, 3, 4]))
-        // What may be skipped is, what may not ends the packet.
+        // Unknown chunks that may be skipped are, others end the packet.
         peer.send([SCTPChunk(type: 0xC1, flags: 0, value: [1]), peer.text("a")])
         peer.send([SCTPChunk(type: 0x41, flags: 0, value: [1]), peer.text("b")])
         #expect(peer.messages.map(\.text) == ["a"])

@@ -50,6 +50,14 @@ import Testing
             "2026/11/29 09:36:00 Failed to copyto: couldn't list files: 401 Unauthorized", .credentials,
             "the remote refuses the user or the secret: Failed to copyto: couldn't list files: 401 Unauthorized"
         ),
+        (
+            "2026/11/29 15:03:00 Failed to copyto: Update mkParentDir failed: 404 Not Found", .bucket,
+            "the remote has no such bucket or folder: Failed to copyto: Update mkParentDir failed: 404 Not Found"
+        ),
+        (
+            "2026/11/29 15:03:00 Failed to copyto: object not found", .content,
+            "what arrived is not what was sent: Failed to copyto: object not found"
+        ),
         ("", .other, "rclone failed: it ended with code 7"),
     ])
     func eachKindIsTold(words: String, kind: RemoteFailure.Kind, sentence: String) {

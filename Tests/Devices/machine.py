@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An emulated machine with a camera and a sound card: Debian's kernel in qemu, on this host's root file system.
+"""An emulated machine with a camera and an audio device: Debian's kernel in qemu, on this host's root file system.
 
 The kernel comes out of Debian's package, which is downloaded and extracted, not installed. The guest sees the host's
-root file system read-only, and one folder of the host that it may write to. It runs what is written to its virtio
-serial port, one command a line. Nothing here needs KVM or root.
+root file system read-only, and one folder of the host that it may write to. It runs the commands that are written to
+its virtio serial port, one a line. Nothing here needs KVM or root.
 """
 
 import contextlib
@@ -64,7 +64,7 @@ done
 
 
 class Missing(Exception):
-    """What has to be there for an emulated machine is not."""
+    """A part that an emulated machine needs is missing."""
 
 
 def run(*command, **options):
@@ -94,13 +94,13 @@ def kernel():
 
 
 def with_needed(names, modules):
-    """Paths of modules with all that they need, in the order in which they have to be loaded."""
+    """Paths of modules with all that they need, in the order in which they must be loaded."""
     by_name = {path.stem.replace("-", "_"): path for path in modules.rglob("*.ko")}
     ordered = []
 
     def add(name):
         path = by_name.get(name.replace("-", "_"))
-        # What is not there is a part of the kernel.
+        # A module without a file is a part of the kernel.
         if path is None or path in ordered:
             return
         found = re.search(rb"\0depends=([^\0]*)\0", path.read_bytes())
@@ -212,7 +212,7 @@ class Machine:
 
     @property
     def camera(self):
-        """The path of the one camera: it has another number once it was unplugged while somebody had it open."""
+        """The path of the one camera: it has another number after it was unplugged while a process had it open."""
         path, = self.run("echo /dev/video*").split()
         return path
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A camera (vivid) and a sound card (snd-aloop) of a real kernel, seen and heard by aiortc on the host.
+"""A camera (vivid) and an audio device (snd-aloop) of a real kernel, received by aiortc on the host.
 
-Everything is measured in what the peer decodes: pictures by their RTP time stamps, which the guest's clock makes, so
-that a slow machine changes nothing.
+Everything is measured in the media that the peer decodes: frames by their RTP time stamps, which the guest's clock
+makes. A slow machine therefore changes nothing.
+
 """
 
 import contextlib
@@ -25,7 +26,7 @@ TONE = 440
 
 
 class Watched:
-    """What a peer decodes, as it wrote it down."""
+    """The media that a peer decoded, as it wrote them down."""
 
     def __init__(self, path, peer):
         self.path, self.peer = path, peer
@@ -40,11 +41,11 @@ class Watched:
 
     @property
     def shown(self):
-        """For each picture whether it is vivid's."""
+        """For each frame whether it is vivid's."""
         return [frame["spread"] > BARS for frame in self.frames("video")]
 
     def wait_for(self, what, count, is_camera, timeout=90):
-        """Waits until the newest pictures are the camera's, or are not."""
+        """Waits until the newest frames are the camera's, or are not."""
         def are_there():
             shown = self.shown[-count:]
             return len(shown) == count and all(one == is_camera for one in shown)
@@ -52,7 +53,7 @@ class Watched:
 
 
 def light_pipelines(machine):
-    """A folder with an encoder for sound that an emulated processor can run in real time."""
+    """A folder with an audio encoder that an emulated processor can run in real time."""
     folder = machine.shared / "pipelines"
     path = folder / "encode" / "opusenc.yaml"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +111,7 @@ def call(machine, tapedeck, stage, codec="vp8", video=CAMERA, audio=MICROPHONE, 
 
 @pytest.fixture(scope="module", autouse=True)
 def tone(machine):
-    """Somebody plays a tone into the other end of the sound card."""
+    """Plays a tone into the other end of the audio device."""
     line = (f"{machine.environment} gst-launch-1.0 -q audiotestsrc freq={TONE} ! audio/x-raw,rate=48000,channels=2 ! "
             f"alsasink device=hw:0,0 >{machine.shared}/tone 2>&1 & echo $!")
     pid = int(machine.run(line))
@@ -119,13 +120,13 @@ def tone(machine):
 
 
 def check_time_rises(frames):
-    """How far the time stamps of pictures are apart is the emulation's; that they rise is ours."""
+    """The distance of the frames' time stamps is the emulation's; their order is ours."""
     steps = [(after["pts"] - before["pts"]) / VIDEO_CLOCK for before, after in zip(frames, frames[1:])]
     assert min(steps) > 0, steps
 
 
 def pause_before(frames, is_camera):
-    """Seconds of media between the last picture of one kind and the first of the other, the longest there is."""
+    """Seconds of media between the last frame of one kind and the first of the other, the longest there is."""
     pauses = [(after["pts"] - before["pts"]) / VIDEO_CLOCK for before, after in zip(frames, frames[1:])
               if (before["spread"] > BARS) != is_camera and (after["spread"] > BARS) == is_camera]
     assert pauses, [frame["spread"] for frame in frames]
@@ -166,7 +167,7 @@ def test_a_camera_that_is_unplugged_is_replaced_by_a_slate_and_taken_back(machin
         print(f"{codec}: slate after {away:.2f} s, camera after {back:.2f} s without a picture")
         assert away <= 1.0 and back <= 2.0
         check_time_rises(frames)
-        # Sound went on, in every packet of 20 ms.
+        # Audio continued, in every packet of 20 ms.
         sounds = running.watched.frames("audio")
         steps = [after["pts"] - before["pts"] - before["samples"] for before, after in zip(sounds, sounds[1:])]
         assert sum(step != 0 for step in steps) <= 0.02 * len(steps), [step for step in steps if step]
@@ -192,7 +193,7 @@ def test_a_camera_that_gives_no_pictures_is_replaced_by_a_slate(machine, tapedec
 
 
 def test_a_camera_that_gives_errors_is_opened_again(machine, tapedeck, stage):
-    """Buffers that its driver marks as broken are passed over; a stream that its driver ends is begun anew."""
+    """Buffers that its driver marks as broken are skipped; a stream that its driver ends is started again."""
     with call(machine, tapedeck, stage) as running:
         running.watched.wait_for("pictures of vivid", 20, True, 150)
         first = len(running.watched.frames("video"))

@@ -7,7 +7,7 @@ import Testing
 @Suite struct ProbeReportTests {
     /// A call of 20 s at 30 frames a second, captured from 1 s on, 40 ms on its way, with a beep for each flash.
     ///
-    /// - Parameter change: what becomes of a picture; nil for one that does not come.
+    /// - Parameter change: changes a frame; nil for one that does not come.
     private func call(
         seconds: Int = 20,
         offset: Int64 = 0,
@@ -118,7 +118,7 @@ import Testing
         #expect(report.flashes == 20 && report.avOffsets == 9 && report.avOffsetMilliseconds == 0)
         #expect(report.weakest == .loss && report.score == 0)
         #expect(report.rows[2][2].hasSuffix("no beep for 11 of 20 flashes"))
-        // Sound begins after the pictures, and ends before them: no more than that is missing here.
+        // Audio begins after the video, and ends before it: no more than that is missing here.
         var cut = self.call(seconds: 5)
         cut.beeps.removeLast()
         #expect(try self.report(cut).score == 100)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Keeps a log of everything that a program does to the files below POWER_CUT_ROOT, with what it writes, and of all that
-// it reports on its standard output and error, in the file POWER_CUT_LOG: power_cut.py makes of it what a power cut
-// leaves. All processes with the library preloaded append to one log.
+// Keeps a log of everything that a program does to the files below POWER_CUT_ROOT, with the data that it writes, and of
+// all its reports on standard output and error, in the file POWER_CUT_LOG: power_cut.py derives from it the files that
+// a power cut leaves. All processes with the library preloaded append to one log.
 //   cc -shared -fPIC -o power_cut.so Tests/Disk/power_cut.c -ldl
 //
-// A record is a line "<kind> <device>:<inode> <offset> <length of path> <length of data>\n", the path and the data. What
-// changes a file is logged when it was done and before the caller knows; a report before it is made. So whatever the
-// program knows to come before something else does so in the log, too. Kinds:
+// A record is a line "<kind> <device>:<inode> <offset> <length of path> <length of data>\n", the path and the data. A
+// change of a file is logged when it was done and before the caller knows; a report before it is made. Events whose
+// order the program knows therefore have the same order in the log. Kinds:
 //   C a file is created at a path       W bytes are written at an offset    T a file is cut to a size
 //   D a directory is created            R a path (the data) is renamed      U a path is removed
 //   S, E a synchronisation begins, and ends well; the offset is its number  L a path (the data) gets another name
@@ -106,7 +106,7 @@ static int opened(int (*real)(int, const char *, int, ...), int folder, const ch
     struct stat file;
     if ((flags & (O_CREAT | O_TRUNC)) == 0 || (flags & O_TMPFILE) == O_TMPFILE || !resolve(folder, name, path))
         return real(folder, name, flags, mode);
-    // Who creates it knows so.
+    // O_EXCL shows whether this call creates the file.
     int isNew = 1, descriptor = -1;
     if (flags & O_CREAT) descriptor = real(folder, name, flags | O_EXCL, mode);
     if (descriptor < 0 && (!(flags & O_CREAT) || (errno == EEXIST && !(flags & O_EXCL)))) {

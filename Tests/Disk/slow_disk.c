@@ -4,8 +4,8 @@
 //   cc -shared -fPIC -o slow_disk.so Tests/Disk/slow_disk.c -ldl
 //   LD_PRELOAD=$PWD/slow_disk.so SLOW_DISK_SYNC_MS=1500 tapedeck record …
 // SLOW_DISK_SYNC_MS is how long fdatasync and fsync take, in milliseconds; while there is a file SLOW_DISK_HOLD, they
-// do not end at all, and each that waits is a file beside it, SLOW_DISK_HOLD.<thread>. What is in the file, if
-// anything, is a part of the paths that this is for. SLOW_DISK_HOLD_WRITES is the same for write, pwrite and pwritev,
+// do not end at all, and each that waits is a file next to it, SLOW_DISK_HOLD.<thread>. The content of the file, if
+// any, is a part of the paths that this applies to. SLOW_DISK_HOLD_WRITES is the same for write, pwrite and pwritev,
 // but without a part of a path in it nothing is held.
 
 #define _GNU_SOURCE

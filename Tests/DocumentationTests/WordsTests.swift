@@ -50,7 +50,7 @@ import Testing
         }.joined(separator: "\n")
     }
 
-    /// What a source file has in quotes: messages, logs, help.
+    /// The quoted text in a source file: messages, logs, help.
     private static func quotes(_ text: String) -> String {
         var isInside = false
         return text.split(separator: "\n", omittingEmptySubsequences: false).compactMap { line -> String? in

@@ -13,7 +13,7 @@ import subprocess
 
 import network
 import pytest
-from stage import ROOT, Stage
+from stage import LIMIT, ROOT, Stage
 
 # A test of slow clients holds some thousands of connections.
 OPEN_FILES = 8192
@@ -70,6 +70,15 @@ def slow_disk(tmp_path_factory):
     return lambda milliseconds, hold="", writes="": {
         "LD_PRELOAD": str(library), "SLOW_DISK_SYNC_MS": str(milliseconds),
         **({"SLOW_DISK_HOLD": str(hold)} if hold else {}), **({"SLOW_DISK_HOLD_WRITES": str(writes)} if writes else {})}
+
+
+@pytest.fixture(scope="session")
+def call(tmp_path_factory, tapedeck_path):
+    """A storage directory with one recording of a call of 4 s, exported; it is not to be changed."""
+    folder = tmp_path_factory.mktemp("call")
+    subprocess.run([tapedeck_path, "demo", "--duration", "4s"], cwd=folder, check=True, capture_output=True, timeout=LIMIT)
+    journal, = folder.rglob("journal.jsonl")
+    return journal.parents[3]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ WHOLE = ("complete", "complete-with-gaps")
 
 
 class Daemon:
-    """The daemon of a configuration; the interface listens on a port of its own."""
+    """The daemon of a configuration; the HTTP API listens on a separate port."""
 
     def __init__(self, stage, rooms, name="daemon", storage=None, log_level="info", flags=(), workers=None, **sections):
         self.stage, self.name, self.log_level, self.flags = stage, name, log_level, flags
@@ -53,7 +53,7 @@ class Daemon:
         between()
         self.start()
 
-    # The interface.
+    # The HTTP API.
 
     def request(self, method, path, body=None, headers=None):
         """Status, headers and body of an answer."""

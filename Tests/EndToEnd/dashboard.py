@@ -5,14 +5,23 @@ import contextlib
 import re
 import urllib.parse
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
 DESKTOP = {"width": 1280, "height": 800}
 PHONE = {"width": 360, "height": 740}
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 FLAGS = ["--no-sandbox", "--autoplay-policy=no-user-gesture-required"]
 # A camera that nobody has to permit, and its media on loopback.
 CAMERA = ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream", "--allow-loopback-in-peer-connection",
           "--disable-features=WebRtcHideLocalIpsWithMdns"]
+
+
+def check_accessible(page):
+    """axe-core finds nothing: no control without a name, no text with too little contrast (WCAG 2.2, levels A and AA)."""
+    found = Axe().run(page, options={"runOnly": RULES, "resultTypes": ["violations"]}).response["violations"]
+    assert found == [], "\n".join(f"{rule['help']}: {node['html'][:200]} {node['failureSummary']}"
+                                  for rule in found for node in rule["nodes"])
 
 
 @contextlib.contextmanager
@@ -45,7 +54,7 @@ class Dashboard:
         if message.type in ("error", "warning"):
             place = message.location.get("url", "")
             # A picture, or a turn of the daemon, that is not made in time is no fault: it comes with the next look.
-            late = place.endswith(("/thumbnail.jpg", "/readyz")) and re.search(r"\b(404|503)\b", message.text)
+            late = urllib.parse.urlsplit(place).path.endswith(("/thumbnail.jpg", "/readyz")) and re.search(r"\b(404|503)\b", message.text)
             if not (late or self.expected and re.search(rf"\b{self.expected}\b", message.text)):
                 self.errors.append(f"{message.text} {place}")
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the pictures of the dashboard in docs/screenshots, from a daemon with a call of three.
+"""Writes the screenshots of the dashboard in docs/screenshots, from a daemon with a call of three.
 
-One of its recordings has a gap, because its worker was killed; of its webhooks one takes what it gets, one is down, and
+One of its recordings has a gap, because its worker was killed; of its webhooks one accepts deliveries, one is down, and
 one is gone for good.
 
 Example: .venv/peers/bin/python Tests/EndToEnd/dashboard_screenshots.py --seconds 60
@@ -65,7 +65,7 @@ def take(browser, daemon, folder, name, viewport, scheme, seconds):
     dashboard = Dashboard(browser, daemon.url, viewport, scheme)
     page = dashboard.open()
     if viewport == PHONE:
-        # Pictures are made of what is in view.
+        # Screenshots show the visible part of the page.
         page.get_by_role("searchbox", name="Filter rooms").fill("all-hands")
         page.evaluate("document.activeElement.blur()")
     page.locator(".still img:visible").nth(1).wait_for(timeout=30_000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests read from Tapedeck's JSON answers and recordings, and what they demand of a recording."""
+"""Figures that the tests read from Tapedeck's JSON answers and recordings, and their limits."""
 
 import dataclasses
 import json
@@ -16,7 +16,7 @@ SLACK = 15
 # network may lose.
 MAXIMUM_UNREADABLE = 0.02
 MAXIMUM_LOST = 0.01
-# So short are some recordings that one packet is more than its share.
+# Some recordings are so short that one packet is more than its share.
 A_FEW = 3
 # Flash and beep of our camera are one instant; what is between them in a file is ours.
 MAXIMUM_OFFSET = 0.005
@@ -58,7 +58,7 @@ def video_packets(path):
 
 @dataclasses.dataclass(frozen=True)
 class Losses:
-    """What did not come: packets of either kind, and what had to be left out for want of them."""
+    """The losses: packets of either kind, and frames that were left out because of them."""
 
     video: int = 0
     audio: int = 0
@@ -66,17 +66,17 @@ class Losses:
 
     @property
     def frames(self):
-        """How many frames may be missing: each packet is of one, and what nobody can decode without it is left out."""
+        """How many frames may be missing: each packet is of one, and frames that depend on it are left out."""
         return self.video + self.left_out
 
 
 def losses(process):
-    """What the answers of `record --json` or `export --json` say, all tracks together."""
+    """The figures in the answers of `record --json` or `export --json`, all tracks together."""
     return losses_of([track for result in process.results() for track in result.get("tracks", [])])
 
 
 def losses_in(folder):
-    """What the certificate of a recording says."""
+    """The figures in the certificate of a recording."""
     manifest = json.loads((pathlib.Path(folder) / "manifest.json").read_text())
     return losses_of(manifest["certificate"]["tracks"])
 
@@ -90,7 +90,7 @@ def losses_of(tracks):
 
 
 def with_left_out(lost, camera):
-    """The same, and the pictures that our own camera had no time for; it ends by this."""
+    """The same, and the frames that our own camera had no time for; it ends by this."""
     assert camera.end() in (0, 130), camera.story()
     dropped = camera.result()["dropped"]
     pictures = sum(count for codec, count in dropped.items() if codec != "OPUS")
@@ -98,9 +98,10 @@ def with_left_out(lost, camera):
 
 
 def assert_few_lost(path, process):
-    """At most 1 % of the packets, or a few, were lost, as the answer of `record` says.
+    """At most 1 % of the packets, or a few, were lost, by the answer of `record`.
 
-    Beside those that the kernel threw away: a recorder that does not get the processor cannot take them.
+    Packets that the kernel dropped are not counted: a recorder that does not get the processor cannot take them.
+
     """
     lost, dropped = losses(process), dropped_datagrams() - process.dropped_before
     for stream in media.streams(path):
@@ -118,7 +119,8 @@ def assert_readable(frames, story=""):
 
 
 def assert_short_way(process):
-    """No track of a recorder took the way through all of webrtcbin, which costs twice as much and tells nobody else."""
+    """No track of a recorder took the path through all of webrtcbin, which costs twice as much and shows nowhere
+    else."""
     assert "take the whole way" not in process.messages, process.story()
 
 
@@ -147,7 +149,7 @@ def assert_whole(path, process, sent=None):
 
 
 def assert_counters(path, index, lost, story, least=15):
-    """The counters in the pictures rise, and none is missing but what was lost; the frames."""
+    """The counters in the frames rise, and none is missing except lost ones; returns the frames."""
     frames = media.frames(path, index)
     counters = [frame.counter for frame in frames if frame.counter is not None]
     holes = media.lost_frames(frames)
@@ -182,7 +184,7 @@ def assert_nearly_all(path, process, *sent):
         frames = assert_counters(path, video["index"], lost, story)
         counters = [frame.counter for frame in frames if frame.counter is not None]
         length = counters[-1] - counters[0] + 1
-        # Beside what the kernel threw away: a recorder that does not get the processor cannot take it.
+        # Frames that the kernel dropped are not counted: a recorder that does not get the processor cannot take them.
         assert length - len(frames) <= MAXIMUM_LOST * length or dropped, f"{len(frames)} of {length} frames\n{story}"
         if sent:
             assert_count(len(frames), sent[place], lost, story)
@@ -209,10 +211,10 @@ def assert_count(count, sent, lost, story):
 
 
 def assert_all_counted(path, process, sent, later=None):
-    """As many frames are there as a browser says it sent, but for those under way when the recording began.
+    """As many frames are there as a browser says it sent, except those under way when the recording began.
 
     `sent` is counted when it sends no more, or at an instant before the end, with a count of `later`, after the end.
-    Its pictures have no numbers: what is missing inside shows in the packets that the recorder misses by theirs.
+    Its frames have no numbers: gaps inside show in the sequence numbers of packets that the recorder misses.
     """
     assert_plays(path)
     assert_short_way(process)
@@ -227,7 +229,7 @@ def assert_all_counted(path, process, sent, later=None):
 
 
 def assert_unbroken_sound(path, process):
-    """One track of sound, in which nothing is missing but what the answer says was lost."""
+    """One audio track, in which nothing is missing except the losses in the answer."""
     sound, = media.streams(path, "audio")
     assert_sound(path, sound["index"], losses(process), process.story(), late=lateness(process))
 
@@ -245,7 +247,7 @@ def assert_sound(path, index, lost, story, least=50, late=0):
 
 
 def assert_saw(figures, story, video=45, audio=75):
-    """What a peer decoded of our camera: its counter runs, and no picture came twice."""
+    """The media of our camera that a peer decoded: its counter runs, and no frame came twice."""
     text = f"{figures}\n{story}"
     assert figures["framesDecoded"] >= video and figures["audioFramesReceived"] >= audio, text
     assert 1 < figures["countersRead"] <= figures["lastCounter"] - figures["firstCounter"] + 1, text
@@ -269,8 +271,8 @@ def assert_synchronous(path, minimum_flashes, process):
 
 
 def whole_spans(path, kind, hole=1):
-    """First and last second of each track of a kind, sorted. A call that was made anew is another track: between the old
-    one and the new one are `hole` seconds at most.
+    """First and last second of each track of a kind, sorted. A redialled call is another track: between the old one and
+    the new one are `hole` seconds at most.
     """
     spans = sorted(media.span(path, stream["index"]) for stream in media.streams(path, kind))
     end = spans[0][1]

@@ -24,7 +24,7 @@ def run(*command):
 
 
 def probe(path):
-    """Format and streams, as ffprobe tells them."""
+    """Format and streams, from ffprobe."""
     return json.loads(run("ffprobe", "-v", "error", "-show_format", "-show_streams", "-of", "json", path))
 
 
@@ -43,7 +43,7 @@ EVERY_STREAM = ("-map", "0", "-enc_time_base", "-1")
 
 
 def decoder_messages(path, options=EVERY_STREAM):
-    """What ffmpeg says while it decodes the streams of the file; empty if all is well."""
+    """The output of ffmpeg while it decodes the streams of the file; empty if all is well."""
     result = subprocess.run(["ffmpeg", "-v", "error", "-i", str(path), *options, "-f", "null", "-"],
                             capture_output=True, timeout=TIMEOUT, check=False)
     return result.stderr.decode(errors="replace") + result.stdout.decode(errors="replace")
@@ -107,14 +107,14 @@ def frames(path, index=0):
 
 
 def last_picture(path, decoder):
-    """A checksum of the last picture that a decoder makes of the first video stream."""
+    """A checksum of the last frame that a decoder makes of the first video stream."""
     text = run("ffmpeg", "-v", "error", "-c:v", decoder, "-i", path, "-map", "0:v:0", "-vf", "scale=640:480", *EVERY_STREAM[2:], "-f",
                "framemd5", "-")
     return text.decode().split()[-1]
 
 
 def last_size(path):
-    """Width and height of the last decoded picture of the first video stream."""
+    """Width and height of the last decoded frame of the first video stream."""
     text = run("ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "frame=width,height", "-of", "csv=p=0", path)
     return tuple(int(part) for part in text.decode().split()[-1].split(",")[:2])
 
@@ -140,6 +140,15 @@ def beeps(path, index):
             times.append(time)
         last_loud = time
     return times
+
+
+def tone(path, index, channel):
+    """The loudest frequency of a channel, to the nearest 20 Hz."""
+    raw = run("ffmpeg", "-v", "error", "-c:a", "libopus", "-i", path, "-map", f"0:{index}", "-af", f"pan=mono|c0=c{channel}", "-ar", SAMPLE_RATE,
+              "-f", "f32le", "-")
+    audio = np.frombuffer(raw, np.float32)[SAMPLE_RATE // 2:]
+    spectrum = np.abs(np.fft.rfft(audio * np.hanning(len(audio))))
+    return round(np.argmax(spectrum) * SAMPLE_RATE / len(audio) / 20) * 20
 
 
 def flashes(video):

@@ -21,7 +21,7 @@ table inet tapedeck {
 
 
 class Network:
-    """Hosts `a` and `b`, each on a link of its own to the router `r`, which forwards nothing between them.
+    """Hosts `a` and `b`, each on a separate link to the router `r`, which forwards nothing between them.
 
     The router has the address .1 (::1) on both links, the hosts .2 (::2).
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an aiortc peer with --notes decodes, frame by frame."""
+"""The media that an aiortc peer with --notes decodes, frame by frame."""
 
 import json
 import time
@@ -8,7 +8,7 @@ from stage import LIMIT
 
 
 class Notes:
-    """What a peer with --notes decodes."""
+    """The media that a peer with --notes decodes."""
 
     def __init__(self, path):
         self.path = path
@@ -34,5 +34,5 @@ class Notes:
 
 
 def is_slate(frame):
-    """Whether it is the dark picture that says that a source is away."""
+    """Whether it is the dark frame that says that a source is away."""
     return 20 < frame["mean"] < 65

@@ -18,7 +18,7 @@ TIME = struct.Struct("@ll")
 
 
 def udp_payload(packet, sources):
-    """What a datagram of one of these sources carries; nothing if it is none, or one to a name server."""
+    """The content of a datagram of one of these sources; nothing if it is none, or one to a name server."""
     if len(packet) < 28:
         return b""
     version, source, head = packet[0] >> 4, packet[12:16], (packet[0] & 15) * 4

@@ -35,7 +35,7 @@ def lateness(process):
 
 
 def wait_until_seen(peer, notes, video=45, audio=75):
-    """Waits until a peer with --notes has decoded so many pictures, and so much sound, of ours."""
+    """Waits until a peer with --notes has decoded this many frames, and this much audio, of ours."""
     def has_seen():
         text = notes.read_text() if notes.exists() else ""
         return text.count('"kind": "video"') >= video and text.count('"kind": "audio"') >= audio

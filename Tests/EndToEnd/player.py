@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Plays a file in Chromium's <video>, as a page does that somebody gave it to."""
+"""Plays a file in Chromium's <video>, like a page that got the file from a user."""
 
 import base64
 import contextlib
@@ -41,7 +41,7 @@ PLAY = """() => new Promise((done, fail) => {
 
 @dataclasses.dataclass(frozen=True)
 class Seen:
-    """The picture that is shown after a seek: its time in the file, its shape, and the counter in it."""
+    """The frame that is shown after a seek: its time in the file, its shape, and the counter in it."""
     time: float
     width: int
     height: int
@@ -70,6 +70,6 @@ class Player:
 
 @contextlib.contextmanager
 def playing(path):
-    """A player of a file, in a browser of its own."""
+    """A player of a file, in a separate browser."""
     with chromium() as browser:
         yield Player(browser.new_page(), path)

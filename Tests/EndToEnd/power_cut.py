@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a power cut leaves of the files of programs that ran with Tests/Disk/power_cut.c preloaded.
+"""The remains of files after a power cut, for programs that ran with Tests/Disk/power_cut.c preloaded.
 
-The disk of this model is as bad as POSIX lets it be: what a file holds is safe when the file was synchronised, and a name
-when its folder was. Of all that came later any part may be there, and in place of data there may be zeros. A rename is
+The disk of this model is as bad as POSIX permits: the contents of a file are safe when the file was synchronised, and a
+name when its folder was. Any part of later changes may be there, and in place of data there may be zeros. A rename is
 there whole or not at all.
+
 """
 
 import bisect
@@ -56,7 +57,7 @@ class File:
 
 
 def content(changes):
-    """What a file holds after its changes: pairs of an offset and data, or of a size and None."""
+    """The contents of a file after its changes: pairs of an offset and data, or of a size and None."""
     held = bytearray()
     for offset, data in changes:
         if data is None:
@@ -149,7 +150,7 @@ class History:
         for path in [path for path in self.now if path == old or path.startswith(old + "/")]:
             self.now[new + path[len(old):]] = self.now.pop(path)
 
-    # What is there at an instant.
+    # The files at an instant.
 
     def find(self, path, cut):
         """The file that a path led to, as programs saw it; None if there was none."""
@@ -185,7 +186,7 @@ class History:
 
 
 def some(changes, mode, random):
-    """Those that happen to be on the disk, though nobody asked for it."""
+    """Changes that happen to be on the disk without having been synchronised."""
     match mode:
         case "strict":
             return []

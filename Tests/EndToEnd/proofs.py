@@ -10,7 +10,7 @@ from peers import room_url
 
 @dataclasses.dataclass
 class FrameProof:
-    """What of the frames that a camera sent is in the file."""
+    """The part of a camera's frames that is in the file."""
 
     sent: int
     recorded: int
@@ -89,10 +89,10 @@ def between_participants(found):
 
 
 def align_call(stage, seconds, starts, peer_is_first=False):
-    """Records senders of the test pattern in one room; `starts` has seconds without pictures and sound of each.
+    """Records senders of the test pattern in one room; `starts` has seconds without video and audio of each.
 
-    Flash and beep of a sender are one instant, a whole second of UTC, and its reports say so: whatever is between
-    them in the file is ours.
+    Flash and beep of a sender are one instant, a whole second of UTC, and its reports say so: any distance between them
+    in the file is ours.
     """
     server = stage.serve("--room-size", str(max(2, len(starts) + 1)))
     exported = stage.folder / "call.mkv"

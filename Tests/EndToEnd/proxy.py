@@ -7,7 +7,7 @@ import threading
 
 
 class Proxy:
-    """Listens on a port of its own until it is closed; `target` is the port where new connections go."""
+    """Listens on a separate port until it is closed; `target` is the port where new connections go."""
 
     def __init__(self, target):
         self.target, self.open = target, []

@@ -11,7 +11,7 @@ import time
 from peers import caught_up, lateness, wait_until_seen
 from stage import LIMIT
 
-# Bytes of more than a second of the test pattern, small as most tests have it, and of its sound.
+# Bytes of more than a second of the test pattern, small as in most tests, and of its audio.
 SOME = {".mkv": 20_000, ".mka": 4_000}
 
 
@@ -28,12 +28,13 @@ def journal_of(folder):
 
 
 def recorded_layers(directory):
-    """Of each track that is one layer of several, in the only recording below a storage directory, which one it is."""
+    """For each track that is one layer of several, in the only recording below a storage directory, the layer."""
     return [record["layer"] for record in journal_of(recording_folder(directory)) if "layer" in record]
 
 
 def assert_nothing_noted(folder, again):
-    """No note of a room is left; whoever a busy server did not answer in time leaves with the next run, `again`."""
+    """No note of a room is left; a client that a busy server did not answer in time leaves with the next run,
+    `again`."""
     for _ in range(5):
         if not [path for path in folder.rglob("*") if path.is_file()]:
             return
@@ -100,7 +101,7 @@ def wait_for_more(process, storage, files=2):
 
 def seconds_of(path):
     """How many seconds of media a track file has that is being written."""
-    # Not everybody who starts processes has what this needs.
+    # Not every module that starts processes has the packages that this needs.
     import media  # noqa: PLC0415
     with contextlib.suppress(subprocess.SubprocessError, ValueError, KeyError):
         first, last = media.span(path, 0)
@@ -125,7 +126,7 @@ def record_some(stage, url, *flags, seconds=2, files=2):
 
 
 def tracks(storage):
-    """Track files; one may be moved meanwhile."""
+    """Track files; one may be moved in between."""
     return [path for path in media_files(storage) if path.parent.name == "tracks" and path.exists()]
 
 

@@ -3,6 +3,7 @@
 
 import contextlib
 import json
+import signal
 import socket
 import subprocess
 
@@ -52,6 +53,8 @@ class SeaweedFS:
             "-ip.bind=127.0.0.1", "-s3", f"-s3.config={self.folder / 's3.json'}", "-s3.port.iceberg=0",
             "-s3.port.lance=0", "-master.telemetry=false", "-volume.max=20", "-volume.preStopSeconds=0",
             "-master.volumeSizeLimitMB=64", *flags)
+        # It takes 15 s to end in order.
+        self.process.end_signal = signal.SIGKILL
 
         def is_up():
             with contextlib.suppress(botocore.exceptions.BotoCoreError, botocore.exceptions.ClientError):
@@ -61,8 +64,12 @@ class SeaweedFS:
         self.process.wait_for("S3", is_up, LIMIT)
 
     @property
+    def port(self):
+        return self.ports["s3.port"]
+
+    @property
     def endpoint(self):
-        return f"http://127.0.0.1:{self.ports['s3.port']}"
+        return f"http://127.0.0.1:{self.port}"
 
     def client(self):
         """A foreign reader."""
@@ -75,6 +82,11 @@ class SeaweedFS:
         return (f"[{name}]\ntype = s3\nprovider = Other\naccess_key_id = {key}\nsecret_access_key = {secret}\n"
                 f"endpoint = {endpoint or self.endpoint}\n")
 
+    def sizes(self):
+        """The size of each object by its key."""
+        pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
+        return {item["Key"]: item["Size"] for page in pages for item in page.get("Contents", [])}
+
     def objects(self):
         """Bytes of each object by its key, in the order in which they were written."""
         pages = self.client().get_paginator("list_objects_v2").paginate(Bucket=self.bucket)
@@ -82,6 +94,9 @@ class SeaweedFS:
         found.sort(key=lambda item: item["LastModified"])
         return {item["Key"]: self.client().get_object(Bucket=self.bucket, Key=item["Key"])["Body"].read()
                 for item in found}
+
+    def put(self, key, content):
+        self.client().put_object(Bucket=self.bucket, Key=key, Body=content)
 
     def unfinished(self):
         """Keys of multipart uploads that are not complete."""
@@ -100,7 +115,24 @@ class WebDAV:
                                    "--user", "tapedeck", "--pass", PASSWORD)
         self.process.wait_for("WebDAV", lambda: answers(self.port), LIMIT)
 
-    def section(self, name="cloud", password=PASSWORD):
+    def section(self, name="cloud", password=PASSWORD, endpoint=None):
         hidden = subprocess.run(["rclone", "obscure", password], capture_output=True, text=True, check=True).stdout.strip()
-        return (f"[{name}]\ntype = webdav\nurl = http://127.0.0.1:{self.port}\nvendor = other\nuser = tapedeck\n"
+        return (f"[{name}]\ntype = webdav\nurl = {endpoint or f'http://127.0.0.1:{self.port}'}\nvendor = other\nuser = tapedeck\n"
                 f"pass = {hidden}\n")
+
+    def sizes(self):
+        """The size of each file by its path, those that are written last looked at first."""
+        found = sorted(self.folder.rglob("*"), key=lambda path: path.name != "manifest.json")
+        return {str(path.relative_to(self.folder)): path.stat().st_size for path in found if path.is_file()}
+
+    def objects(self):
+        """Bytes of each file by its path."""
+        return {name: (self.folder / name).read_bytes() for name in self.sizes()}
+
+    def put(self, name, content):
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_bytes(content)
+
+    def unfinished(self):
+        """It has no such thing."""
+        return []

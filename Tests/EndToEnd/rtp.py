@@ -19,13 +19,13 @@ import media
 import pylibsrtp
 from stage import LIMIT
 
-# Below what the kernel hands out by itself, and a thousand for each worker of pytest-xdist.
+# Below the kernel's automatic ports, and a thousand for each worker of pytest-xdist.
 FIRST_PORT = 10000 + 1000 * int((re.findall(r"\d+", os.environ.get("PYTEST_XDIST_WORKER", "")) or [8])[0])
 BLOCKS = itertools.cycle(range(FIRST_PORT, FIRST_PORT + 1000, 8))
 # Another checkout's tests may run at the same time.
 for _ in range(os.getpid() % 125):
     next(BLOCKS)
-# Of a flash and its beep, on a busy machine; how far apart they really are is measured by test_alignment.py.
+# Between a flash and its beep, on a busy machine; their true distance is measured by test_alignment.py.
 TOGETHER = 0.100
 # Bytes of about three seconds of the small test camera.
 SOME_SECONDS = 300_000
@@ -44,7 +44,7 @@ def free_ports(count=4, address="127.0.0.1"):
 
 
 def wait_for_description(process, path, timeout=LIMIT):
-    """The text of a description, when it has pictures and sound."""
+    """The text of a description, when it has video and audio."""
     def is_there():
         text = path.read_text() if path.exists() else ""
         return text if "m=video" in text and "m=audio" in text else None
@@ -85,7 +85,7 @@ def end_gstreamer(process):
 
 
 def assert_received(path, minimum_flashes, story):
-    """Pictures in order, none twice, and flashes with their beeps; a reader may drop packets that were sent."""
+    """Frames in order, none twice, and flashes with their beeps; a reader may drop packets that were sent."""
     video, = media.streams(path, "video")
     sound, = media.streams(path, "audio")
     frames = media.frames(path, video["index"])
@@ -145,7 +145,7 @@ class Receiver:
         self.rtcp.sendto(self.outbound.protect_rtcp(packet) if self.outbound and is_encrypted else packet, self.peer)
 
     def read_keyframe(self, ssrc, timeout=LIMIT):
-        """Asks for a keyframe until one comes: whoever reads late loses packets."""
+        """Asks for a keyframe until one comes: a late reader loses packets."""
         self.packets.clear()
         deadline = time.monotonic() + timeout
         while not self.has_keyframe:
@@ -189,7 +189,8 @@ class RTSPClient:
         self.connection.close()
 
     def wait_for_end(self):
-        """Until the server has no connection any more, without reading. Nobody is told of that who sends nothing."""
+        """Until the server has no connection any more, without reading. A client that sends nothing is not notified
+        of that."""
         deadline = time.monotonic() + LIMIT
         with contextlib.suppress(ConnectionError):
             while time.monotonic() < deadline:
@@ -253,7 +254,7 @@ class RTSPClient:
         return self.read_frame()
 
     def wait_for_keyframe(self, channel, pictures=None):
-        """Reads until a VP8 keyframe begins. False if there is none among so many pictures."""
+        """Reads until a VP8 keyframe begins. False if there is none among this many frames."""
         deadline = time.monotonic() + LIMIT
         while pictures != 0:
             assert time.monotonic() < deadline, "no keyframe"
@@ -297,5 +298,5 @@ def keys(text):
 
 
 def remaining(folder):
-    """Descriptions that nobody removed."""
+    """Descriptions that were not removed."""
     return sorted(path.name for path in pathlib.Path(folder).glob("*.sdp"))

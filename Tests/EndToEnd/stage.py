@@ -17,7 +17,7 @@ import time
 import urllib.request
 import uuid
 
-# What a recorder sends that does not take much of the processor.
+# Options of a sending recorder that does not take much of the processor.
 SEND = ("--send", "test", "--send-size", "320x180", "--send-fps", "15")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PEERS = ROOT / "Tests" / "Peers"
@@ -25,9 +25,9 @@ sys.path.insert(0, str(PEERS))
 import janus_configuration  # noqa: E402
 
 MARK = "TAPEDECK_TEST_RUN"
-# Nobody waits this long but for something that hangs.
+# No wait is this long except for something that hangs.
 LIMIT = 90
-# Below what the kernel hands out by itself (ip_local_port_range); each worker of pytest-xdist has its own thousand.
+# Below the kernel's automatic ports (ip_local_port_range); each worker of pytest-xdist has a thousand.
 PORTS = 20000 + 1000 * int((re.findall(r"\d+", os.environ.get("PYTEST_XDIST_WORKER", "")) or [8])[0])
 # Another checkout's tests may run at the same time.
 OFFSETS = itertools.count(os.getpid() * 7)
@@ -40,7 +40,7 @@ def python(venv):
 
 
 def free_port():
-    """A port nobody listens on, and that nobody is given who asks for any."""
+    """A port without a listener that the kernel does not assign to other programs."""
     for offset in itertools.islice(OFFSETS, 1000):
         port = PORTS + offset % 1000
         with contextlib.suppress(OSError), socket.socket() as probe:
@@ -83,6 +83,8 @@ class Running:
 
     def __init__(self, name, command, environment, folder, beside):
         self.name, self.command = name, [str(part) for part in command]
+        # What ends it with the test.
+        self.end_signal = signal.SIGTERM
         # All processes of the same test.
         self.beside = beside
         self.lines, self.changed = [], threading.Condition()
@@ -170,7 +172,7 @@ class Running:
         self.process.stdin.flush()
 
     def figures(self, *names):
-        """What a foreign peer has counted until now under these names, of all its connections together."""
+        """The counts of a foreign peer until now under these names, of all its connections together."""
         return tuple(map(sum, zip(*self.each_figure(*names)))) or (0,) * len(names)
 
     def each_figure(self, *names):
@@ -222,7 +224,7 @@ class Running:
 
     def whole_story(self, lines=25):
         errors = "\n".join(line[:500] for line in self.messages.splitlines()[-lines:])
-        # Whoever waits for a figure asks often.
+        # A test that waits for a figure adds many of these lines.
         told = [line for line in self.output.splitlines() if not line.startswith('{"event": "stats"')]
         output = "\n".join(line[:500] for line in told[-lines:])
         return (f"--- {self.name}, exit code {self.process.poll()}: {' '.join(self.command)}\n"
@@ -337,7 +339,7 @@ class Stage:
     def start_export(self, folder, secrets=None, **spec):
         """An export job, as the daemon starts it; `spec` has the keys of a request's body."""
         job = self.tapedeck("worker", "--export", folder, secrets=secrets)
-        job.tell(json.dumps({"protocolVersion": 1, "spec": {"layout": "tracks", **spec}}))
+        job.tell(json.dumps({"protocolVersion": 2, "spec": {"layout": "tracks", **spec}}))
         return job
 
     def run_export(self, folder, secrets=None, **spec):
@@ -366,11 +368,11 @@ class Stage:
         return found
 
     def finish(self):
-        """Ends what runs; returns what did not end by itself, or left something behind, as sentences."""
+        """Ends the running processes; returns those that had to be ended, or left something behind, as sentences."""
         complaints = []
         for process in reversed(self.running):
             if process.process.poll() is None:
-                process.signal(signal.SIGTERM)
+                process.signal(process.end_signal)
         for process in reversed(self.running):
             try:
                 process.process.wait(60)

@@ -43,7 +43,7 @@ def test_telephone_sound_is_recorded(stage, codec, name):
     sound, = media.streams(exported, "audio")
     assert (sound["codec_name"], sound["sample_rate"], sound["channels"]) == (name, "8000", 1), recorder.story()
     packets = media.packets(exported, sound["index"])
-    # As many milliseconds of slack as for pictures.
+    # As many milliseconds of slack as for video.
     slack = SLACK * 50 // 30 + losses(recorder).audio
     assert len(packets) >= packets_sent - slack, f"{len(packets)} of {packets_sent} packets: {recorder.story()}"
     # A beep a second, each with its flash.

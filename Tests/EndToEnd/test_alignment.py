@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pictures and sound of a sender, and senders of a room, keep their places in time; no frame is lost or doubled.
+"""Video and audio of a sender, and senders of a room, keep their places in time; no frame is lost or doubled.
 
 Short forms of `make figures OF=av_offset` and `make figures OF=frame_proof`.
 """

@@ -41,7 +41,7 @@ def url(server, query=""):
 
 
 def log(server, event, **expected):
-    """What the server logged of this kind."""
+    """The server's log lines of this kind."""
     return [fact for fact in json_objects(server.messages.splitlines())
             if fact["event"] == event and all(fact.get(key) == value for key, value in expected.items())]
 
@@ -52,7 +52,7 @@ def wait_for_log(server, event, count=1, **expected):
 
 
 def assert_strict(server):
-    """Nobody broke the protocol."""
+    """No client broke the protocol."""
     assert not log(server, "violation"), server.story()
 
 
@@ -82,7 +82,7 @@ def state_folder(monkeypatch, tmp_path):
 def test_both_ways_as_the_first_member(stage, state_folder):
     server = apprtc_server(stage, "--turn", "new")
     recorder = start_recorder(stage, server, *SEND)
-    # The offer waits for whoever comes, with nobody there.
+    # The offer waits for the next client, in an empty room.
     wait_for_log(server, "message", type="offer", isStored=True)
     note, = state_folder.iterdir()
     assert note.stat().st_mode & 0o777 == 0o640 and state_folder.stat().st_mode & 0o777 == 0o750
@@ -175,7 +175,7 @@ def test_a_recorder_that_was_killed_leaves_the_room_at_its_next_start(stage, sta
     exported, recorder = record_some(stage, url(server))
     assert log(server, "leave", client=ghost)[0]["isKnown"]
     assert not log(server, "full")
-    # The ghost's farewell made the peer call anew.
+    # The ghost's farewell made the peer redial.
     assert peer.event("bye")
     assert_plays(exported)
     assert_strict(server)
@@ -236,9 +236,9 @@ def test_media_outlive_the_servers_and_the_next_peer_can_call(stage, what):
     if what == "collider":
         wait_for_log(server, "register", count=2, client=ours)
     else:
-        # The room server does not know us any more, and takes us as somebody new; nobody else is there.
+        # The room server does not know us any more, and takes us as a new client; no other is there.
         joins = wait_for_log(server, "join", count=2, isInitiator=True)
-        # A farewell is kept for nobody: it has to find us at the collider.
+        # A farewell is not stored: it must find us at the collider.
         wait_for_log(server, "register", client=joins[1]["client"])
     first.wait_for_event("colliderLost", LIMIT)
     assert first.event("closed") is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What hostile peers and servers send costs a log line at most: never a crash, a hang, or another peer's track."""
+"""Bad input of hostile peers and servers costs a log line at most: never a crash, a hang, or another peer's track."""
 
 import media
 import pytest
@@ -48,14 +48,14 @@ def test_the_next_peer_is_recorded_after_a_hostile_one(stage, case):
     sent = good.wait_for_figure("framesSent", 90)
     caught_up(good, recorder)
     assert good.end() == 0, good.story()
-    # The call is over; whoever waits for more is interrupted.
+    # The call is over; a recorder that waits for more is interrupted.
     interrupted(recorder)
     assert_whole(exported, recorder, sent)
 
 
 def test_an_sdes_offer_is_refused_by_name(stage):
     server = stage.room_server(5)
-    # Who leaves before the refusal gets none.
+    # A peer that leaves before the refusal gets none.
     hostile_peer(stage, server, "--case", "sdes", "--stay", "300")
     recorder = stage.tapedeck("record", room_url(server, ROOM), "--wait", "40s", "--directory",
                               stage.folder / "storage")
@@ -135,7 +135,7 @@ def closed(peer):
 
 
 def vanish(stage, server, *flags):
-    """A recording, and the killing of the peer that is recorded: the exported file and the recorder, that goes on."""
+    """A recording, and the killing of the recorded peer: the exported file and the recorder, which continues."""
     vanishing = stage.aiortc(server, ROOM, "--send", "synthetic")
     exported, recorder = start_recorder(stage, room_url(server, ROOM), *flags)
     vanishing.wait_for_figure("framesSent", 60)
@@ -148,7 +148,7 @@ def vanish(stage, server, *flags):
 def test_a_peer_that_vanishes_does_not_end_the_recording(stage):
     server = stage.room_server(5)
     exported, recorder = vanish(stage, server)
-    # The place is free at once, the recorder notices, and takes whoever comes.
+    # The slot is free at once, the recorder notices, and takes the next peer.
     peer = stage.aiortc(server, ROOM, "--send", "synthetic")
     peer.wait_for_event("connected")
     sent = peer.wait_for_figure("framesSent", 90)

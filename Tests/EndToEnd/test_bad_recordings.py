@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Recordings that a disk, a crash or somebody made bad: what `verify`, `export` and `repair` make of them.
+"""Recordings that a disk, a crash or a person damaged, and the answers of `verify`, `export` and `repair`.
 
-Whatever is in the folder, each says what is wrong and ends with code 5; none crashes, hangs, writes over anything, leaves
+Whatever is in the folder, each names the fault and ends with code 5; none crashes, hangs, writes over anything, leaves
 the folder, or lets a name steer the terminal.
+
 """
 
 import os
@@ -51,7 +52,7 @@ def replaced(name, put):
 
 
 def added(name):
-    """A second file of pictures under such a name."""
+    """A second video file under such a name."""
     return lambda folder: shutil.copyfile(track(folder, ".mkv"), os.fsencode(str(folder / "tracks")) + b"/" + name)
 
 
@@ -80,7 +81,7 @@ def swapped(folder):
 
 
 def cut_off(folder):
-    """As a kill leaves it: nobody wrote the end."""
+    """As a kill leaves it: without the end."""
     lines(lambda all_of_them: [line for line in all_of_them
                                if '"recording-finished"' not in line and '"track-closed"' not in line])(folder)
     for name in (MANIFEST, "certificate.txt", CALL):
@@ -199,7 +200,7 @@ def test_a_bad_recording_is_reported_and_left_as_it_is(stage, good, name):
         code, story = run("repair", "--directory", storage)
         assert code in (0, 5), story
     after = contents(storage)
-    # What was there is there; only a repair of what was cut off completes what it can read.
+    # Existing files stay; only a repair of a file that was cut off completes its readable part.
     tracks = [path for path in before if b"/tracks/" in path]
     assert all(path in after for path in tracks), story
     if not name.startswith("cut off"):

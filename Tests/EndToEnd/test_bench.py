@@ -151,7 +151,7 @@ def test_every_receiver_is_measured(stage):
         assert sum(one["cpuSeconds"] for one in each["processes"]) > 0
         assert each["sent"]["frames"] > 2 * 3 * 15
         if each["receiver"] != "aiortc":
-            # What comes before the receiver's DTLS is up is lost, and pictures begin with the next keyframe.
+            # Packets before the receiver's DTLS is up are lost, and video begins with the next keyframe.
             assert -0.01 < each["lost"] < 0.2, each
     for call in results["beginnings"]["calls"]:
         assert 0 < call["total"] < 30_000

@@ -53,7 +53,7 @@ def test_the_best_layer_of_chromium_is_recorded(stage):
 
 @pytest.mark.media
 def test_spatial_layers_of_chromium_are_one_picture(stage):
-    """Each player decodes all layers of a keyframe: two decoders that differ make the same of the pictures behind it."""
+    """Each player decodes all layers of a keyframe: two decoders that differ would agree on the frames after it."""
     server = stage.room_server(5, "--websocket-only")
     browser = stage.browser(server, ROOM, "--send", "--codec", "vp9", "--spatial", "2", "--size", "640x480")
     exported, recorder, _ = record_until_silence(stage, server, browser, 240, transport="websocket", eio=4)
@@ -63,6 +63,17 @@ def test_spatial_layers_of_chromium_are_one_picture(stage):
     journal = journal_of(recording_folder(stage.folder / "storage"))
     told = [(record["width"], record["height"]) for record in journal if record["kind"] == "format-changed"]
     assert told[-1] == media.last_size(exported), (told, recorder.story())
+
+
+@pytest.mark.media
+def test_stereo_of_chromium_is_recorded(stage):
+    """Chromium sends one channel to whoever does not ask for two (RFC 7587 section 6.1)."""
+    server = stage.room_server(5)
+    browser = stage.browser(server, ROOM, "--send", "--size", "320x180", "--stereo")
+    exported, recorder = record_some(stage, room_url(server, ROOM))
+    sound, = media.streams(exported, "audio")
+    left, right = (media.tone(exported, sound["index"], channel) for channel in (0, 1))
+    assert (left, right) == (440, 1760), f"{left} and {right} Hz: {recorder.story()} {browser.story()}"
 
 
 @pytest.mark.media
@@ -170,7 +181,7 @@ def test_who_only_listens_is_left_in_peace_and_recorded_when_he_speaks(stage):
 @pytest.mark.media
 @pytest.mark.long
 def test_who_joins_after_the_server_was_away_for_long_is_recorded(stage):
-    """A command has five attempts; with nobody connected it would end. A camera and its recorder both come back."""
+    """A command has five attempts; without a connected peer it would end. A camera and its recorder both come back."""
     flags = ("--listen", f"127.0.0.1:{free_port()}", "--room-size", "3")
     server, storage = stage.serve(*flags), stage.folder / "storage"
     url = room_url(server, ROOM)

@@ -18,7 +18,7 @@ def start_camera(stage, server, codec, **query):
 
 
 def ended(camera, peer):
-    """What the peer had counted at the end, after the camera has ended; the camera cannot have sent less."""
+    """The counts of the peer at the end, after the camera has ended; the camera cannot have sent less."""
     assert camera.end() in (0, 130), camera.story()
     figures = peer.wait_for_event("closed")
     sent = number(camera.result(), "framesSent")
@@ -105,7 +105,8 @@ def test_who_holds_the_call_gets_nothing_until_it_goes_on(stage):
         browser.wait_for(direction, lambda: any(fact.get("what") == f"direction {direction}" for fact in browser.facts))
 
     def is_still():
-        """Whether hardly anything comes for two seconds: reports, and what keeps the way open; sound would be twice that."""
+        """Whether hardly anything comes for two seconds: reports, and keepalives of the path; audio would be twice
+        that."""
         before, = browser.figures("bytesReceived")
         time.sleep(2)
         after, = browser.figures("bytesReceived")
@@ -135,5 +136,5 @@ def test_the_picture_goes_to_the_m_line_on_which_the_peer_listens(stage):
     browser.wait_for_figure("framesDecodedOn3", 30)
     assert browser.event("closed") is None, "in one call"
     assert camera.end() in (0, 130), camera.story()
-    # What went out on all of them.
+    # The frames sent on all of them.
     assert number(camera.result(), "framesSent") >= before + 90, camera.story()

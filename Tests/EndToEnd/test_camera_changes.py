@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a room sends is muted, frozen and switched while the call goes on: aiortc sees and hears it, and nobody joins again."""
+"""A room's camera is muted, frozen and switched during the call: aiortc receives the changes, and no one joins
+again."""
 
 import os
 import signal
@@ -13,7 +14,7 @@ from stage import LIMIT, json_objects
 from notes import Notes, is_slate
 
 ROOM = "123123"
-# Hangs in the kernel while it is opened, as a camera does whose driver does not answer: nobody writes into the pipe.
+# Hangs in the kernel while it is opened, as a camera does whose driver does not answer: the pipe has no writer.
 STUCK = """
 description: A source that hangs.
 gives: { video: raw }
@@ -63,7 +64,7 @@ def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
         return daemon.room("standup")["status"].get("camera") or {}
 
     def wait_for_status(**expected):
-        """The status comes once a second, after what it tells of."""
+        """The status comes once a second, after the event that it reflects."""
         daemon.wait_for(f"a status with {expected}", lambda: expected.items() <= camera().items(), LIMIT)
 
     def joins():
@@ -97,12 +98,12 @@ def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
     order("switch", "--video", f"image:{image}", "--size", "320x180", "--fps", "10")
     notes.wait_for("white picture", "video", lambda frame: frame["mean"] > 200 and frame["width"] == 320)
     wait_for_status(video=f"image:{image}", framesPerSecond=10)
-    # What there is not changes nothing, and is told.
+    # An unknown capture changes nothing, and is reported.
     assert "no capture" in order("switch", "--video", "nothing", code=2).messages
     assert "no room" in order("mute", room="nowhere", code=2).messages
     assert camera()["video"] == f"image:{image}", camera()
 
-    # Another definition: the call goes on as well, and who is muted stays it.
+    # Another definition: the call continues as well, and muted media stay muted.
     order("mute", "--audio")
     room["send"] = {**room["send"], "size": "640x360", "audio_bitrate": "32k"}
     daemon.write({"standup": room})
@@ -111,7 +112,7 @@ def test_a_camera_is_changed_while_the_call_goes_on(stage, codec):
     wait_for_status(video="test", audioMuted=True)
     assert joins() == before, server.story()
 
-    # A worker that comes anew sends what the last one did.
+    # A new worker sends the same as the last one.
     worker = daemon.worker("standup")
     os.kill(worker, signal.SIGKILL)
     daemon.wait_for("another worker", lambda: (daemon.room("standup").get("worker") or {}).get(
@@ -149,7 +150,7 @@ def test_a_camera_that_hangs_while_it_is_opened_holds_up_nothing(stage):
     assert any(str(pipe) in line for line in daemon.log("a source does not open")), daemon.process.story()
     metrics = daemon.metrics()
     assert 'tapedeck_room_camera_failures_total{room="standup"} 1' in metrics.splitlines(), metrics
-    # Orders are followed meanwhile.
+    # Orders are followed in that time.
     order("mute", "--audio")
     notes.wait_for("silence", "audio", lambda frame: frame["peak"] < 100, count=75)
     order("unmute")

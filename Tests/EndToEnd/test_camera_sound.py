@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sound of cameras: error correction, pauses, tones that tell them apart, and how loud it is."""
+"""The audio of cameras: error correction, pauses, tones that distinguish them, and levels."""
 
 import subprocess
 
@@ -30,10 +30,11 @@ def repeats_the_last(packet):
 
 
 def assert_decoders_agree(path, index):
-    """FFmpeg's own decoder, which many players use, gives what the reference decoder does.
+    """FFmpeg's own decoder, which many players use, gives the same as the reference decoder.
 
-    Of speech in stereo that repeats itself it makes something else of three in four loud windows (decision 74). Each of the two
-    may be up to 10 ms late. Behind the pauses of DTX they differ anyhow.
+    For speech in stereo with in-band repetition it differs in three of four loud windows (decision 74). Each of the two
+    may be up to 10 ms late. After the pauses of DTX they differ anyhow.
+
     """
     windows = [media.samples(path, index, decoder) for decoder in ("opus", "libopus")]
     count = min(map(len, windows)) // 4800
@@ -82,7 +83,7 @@ def test_cameras_are_told_apart_by_their_tones_and_send_what_they_describe(stage
         name = share > 0.5 or pitch(exported, stream["index"])
         found[name], indices[name] = (packets, share, filled), stream["index"]
     story = f"{({name: (len(packets), *rest) for name, (packets, *rest) in found.items()})}\n{recorder.story()}"
-    # The tones of docs/camera.md; whoever speaks is repeated in most packets.
+    # The tones of docs/camera.md; the audio of a speaker is repeated in most packets.
     assert set(found) == {2800, 3220, True}, story
     (_, _, pausing), (plain, share, filled), (speaking, _, _) = found[2800], found[3220], found[True]
     assert share == 0, story
@@ -113,7 +114,7 @@ def test_how_loud_tracks_are_is_told(stage):
         return (sounds, own) if beeps and own.get("silentSeconds", 0) > 10 else None
     (_,), own = daemon.wait_for("levels", heard, LIMIT)
     assert own["levelDecibels"] == -127, own
-    # A peer that does not get the processor is silent meanwhile.
+    # A peer that does not get the processor is silent in that time.
     daemon.wait_for("metrics", lambda: {
         'tapedeck_room_silent_tracks{room="standup"} 0', 'tapedeck_room_camera_sound_decibels{room="standup"} -127',
     } <= set(daemon.metrics().splitlines()), LIMIT)

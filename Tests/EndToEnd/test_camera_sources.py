@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tapedeck camera` and `record --send` with files, cameras and microphones instead of the test picture."""
+"""`tapedeck camera` and `record --send` with files, cameras and microphones instead of the test pattern."""
 
 import contextlib
 import os
@@ -52,7 +52,7 @@ def clips(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clips")
     seconds = CLIP_SECONDS
     raw = ["-f", "rawvideo", "-pix_fmt", "yuv420p", "-s", f"{WIDTH}x{HEIGHT}", "-r", RATE, "-i", folder / "pictures.yuv"]
-    # One beep a second for as long as the flash frame is shown; 44.1 kHz mono has to be resampled.
+    # One beep a second for as long as the flash frame is shown; 44.1 kHz mono must be resampled.
     beep = ["-f", "lavfi", "-i", f"aevalsrc=0.5*sin(2*PI*1000*t)*lt(mod(t\\,1)\\,1/{RATE}):s=44100:d={seconds}"]
     h264 = ["-c:v", "libx264", "-preset", "ultrafast", "-crf", "18", "-pix_fmt", "yuv420p"]
     # From a file: through a pipe of 64 kB a busy machine takes minutes for them.
@@ -95,11 +95,11 @@ def record_camera(stage, seconds, *flags, files=2):
 
 
 def played(frames):
-    """How often the clip began, by its counters; fails where a picture follows that does not come later in the clip."""
+    """How often the clip began, by its counters; fails where a frame follows that does not come later in the clip."""
     frames = [frame for frame in frames if frame.counter is not None]
     counters = [frame.counter for frame in frames]
-    # Whoever is slow leaves pictures out, and never shows one twice or an earlier one; in a second without pictures the
-    # clip goes anywhere.
+    # A slow camera leaves frames out, and never shows one twice or an earlier one; in a second without frames the clip
+    # may move anywhere.
     steps = [(after.counter - before.counter) % (CLIP_SECONDS * RATE) for before, after in zip(frames, frames[1:])
              if after.time - before.time < 1]
     assert all(0 < step < CLIP_SECONDS * RATE // 2 for step in steps), counters
@@ -119,7 +119,7 @@ def test_a_file_is_sent_over_and_over(stage, clips, name, codec):
     assert video["codec_name"] == codec and (video["width"], video["height"]) == (WIDTH, HEIGHT), story
     frames = media.frames(exported, video["index"])
     assert_readable(frames, story)
-    # 14 s of a clip of 4 s; a camera that does not get the processor sends fewer pictures.
+    # 14 s of a clip of 4 s; a camera that does not get the processor sends fewer frames.
     assert played(frames) >= 4, story
     assert len(frames) >= 45, story
     assert_unbroken_sound(exported, recorder)
@@ -143,7 +143,7 @@ def test_aiortc_decodes_the_pictures_and_the_sound_of_a_file(stage, clips):
     figures = peer.wait_for_event("closed")
     sent = number(camera.result(), "framesSent")
     assert 150 <= figures["framesDecoded"] <= sent, f"{sent} {figures}\n{camera.story()}"
-    # The clip began anew, and went back nowhere else.
+    # The clip restarted, and went back nowhere else.
     assert 1 <= figures["countersBack"] <= 1 + (time.monotonic() - began) / CLIP_SECONDS, f"{figures}"
 
 
@@ -178,7 +178,7 @@ def test_a_high_picture_gets_bars(stage, clips, capture, name):
 
 
 def test_a_source_is_open_for_those_who_receive_it_or_all_the_time(stage, clips):
-    """A file, whose descriptor tells; a device is opened by the same means."""
+    """A file, recognised by its descriptor; a device is opened by the same means."""
     server = stage.serve("--room-size", "3")
     cameras = {}
     for room, flags in (("kept", ["--keep-open"]), ("needed", [])):
@@ -189,7 +189,7 @@ def test_a_source_is_open_for_those_who_receive_it_or_all_the_time(stage, clips)
         folder = f"/proc/{cameras[room].process.pid}/fd"
         found = set()
         for name in os.listdir(folder):
-            # Another one may be closed meanwhile.
+            # Another one may be closed in between.
             with contextlib.suppress(FileNotFoundError):
                 found.add(os.path.realpath(f"{folder}/{name}"))
         return os.path.realpath(clips["mp4"]) in found
@@ -222,7 +222,7 @@ def bad_files(tmp_path_factory, clips):
     (folder / "text.mp4").write_text("this is no video\n" * 1000)
     (folder / "empty.mp4").write_bytes(b"")
     (folder / "directory.mp4").mkdir()
-    # The same noise each time: in one of several there is what a parser takes for sound.
+    # The same noise each time: in one of several there is data that a parser takes for audio.
     (folder / "noise.mkv").write_bytes(random.Random(1).randbytes(100_000))
     # The index of an MP4 lies at its end.
     (folder / "cut.mp4").write_bytes(clips["mp4"].read_bytes()[:20_000])
@@ -274,7 +274,7 @@ def test_a_device_that_does_not_work_is_2_and_says_what_there_is(stage, flags, p
 @pytest.mark.parametrize("command", ["camera", "record"])
 def test_a_device_that_hangs_while_it_is_opened_is_2_and_named(stage, monkeypatch, command):
     configuration = stage.folder / "asoundrc"
-    # To open the pipe waits for somebody who writes into it, as a driver waits for a device that does not answer.
+    # Opening the pipe waits for a writer, as a driver waits for a device that does not answer.
     os.mkfifo(stage.folder / "samples")
     configuration.write_text(microphone_of(stage.folder / "samples"))
     monkeypatch.setenv("ALSA_CONFIG_PATH", str(configuration))
@@ -308,7 +308,7 @@ def test_a_file_that_becomes_unreadable_is_replaced_by_the_slate_and_comes_back(
         file.write(b"no video any more")
     camera.wait_for("the failure", lambda: "a source failed: it is tried again until it works" in camera.messages)
     assert f"file {clip}" in camera.messages, camera.story()
-    # A dark picture with a sentence in it; the sound goes on.
+    # A dark frame with a sentence in it; the audio continues.
     notes.wait_for("slate", "video", is_slate)
     peer.wait_for_figure("audioFramesReceived", peer.figures("audioFramesReceived")[0] + 50)
     clip.write_bytes(clips["mp4"].read_bytes())
@@ -325,7 +325,7 @@ def test_a_file_that_gives_nothing_any_more_is_opened_again(stage, clips):
     camera = stage.tapedeck("camera", url, "--json", *camera_flags("test", f"file:{clip}"))
     _, recorder = start_recorder(stage, url)
     wait_for_media(recorder, stage.folder / "storage")
-    # Its first sound is due in an hour: until then it neither ends nor fails.
+    # Its first audio is due in an hour: until then it neither ends nor fails.
     media.run("ffmpeg", "-v", "error", "-i", clip, "-itsoffset", "3600", "-i", clip, "-map", "0:v", "-map", "1:a", "-c",
               "copy", "-f", "matroska", other)
     other.replace(clip)

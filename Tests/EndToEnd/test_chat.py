@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people write into data channels beside their media, as the text track of an export."""
+"""Messages that people write into data channels next to their media, as the text track of an export."""
 
 import json
 
@@ -10,7 +10,7 @@ from recordings import interrupted, record_some, start_recorder, wait_for_media,
 from stage import LIMIT
 
 ROOM = "words"
-# From one program's clock to another's; what is on the way meanwhile takes its time.
+# From one program's clock to another's; messages on the way need some time.
 TOLERANCE = 0.5
 
 
@@ -49,7 +49,7 @@ def aiortc_writes(stage):
     for text in ("good morning", "wörld"):
         wait_for_journal(recorder, folder, text)
     wait_for_media(recorder, folder)
-    # Pictures and sound go on behind the words.
+    # Video and audio continue after the message.
     wait_for_more(recorder, folder)
     interrupted(recorder)
     peer.wait_for_event("closed", LIMIT)
@@ -63,7 +63,7 @@ def aiortc_writes(stage):
 def test_aiortc_writes_beside_its_camera(stage):
     exported, shown, _ = aiortc_writes(stage)
     first, second = shown.values()
-    # Which of pictures and sound comes first, and how late the other, is the encoders'.
+    # The encoders decide whether video or audio comes first, and how late the other is.
     spans = [media.span(exported, media.streams(exported, kind)[0]["index"]) for kind in ("video", "audio")]
     start, end = min(first for first, _ in spans), max(last for _, last in spans)
     assert start - 0.1 <= first <= second <= end + 0.1, f"{shown} {start} {end}"

@@ -53,7 +53,7 @@ def join(page, server, name="Zoë"):
 
 
 def chat(page):
-    return page.get_by_role("log", name="Chat").get_by_role("listitem")
+    return page.get_by_role("log", name="Chat").get_by_role("paragraph")
 
 
 def connected(page, count):

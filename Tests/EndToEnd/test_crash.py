@@ -12,7 +12,7 @@ from recordings import media_files, recording_folder, wait_for_media
 from stage import dropped_datagrams, python
 
 ROOM = "123123"
-# Half a second of pictures.
+# Half a second of video.
 LOSS = 15
 
 

@@ -15,7 +15,7 @@ from figures import A_FEW, AUDIO_PACKET, MAXIMUM_LOST, assert_plays
 from peers import lateness, room_url
 from stage import LIMIT, dropped_datagrams, free_port, json_objects
 
-# Seconds that no test takes: a camera ends when it is told to.
+# Seconds that no test takes: a camera ends when it is asked to.
 CALL = 900
 
 
@@ -28,9 +28,9 @@ def room(server, name, **more):
 
 
 def assert_unbroken(folder, process):
-    """Nothing is missing in the sound of an exported recording but what its journal says was lost.
+    """Nothing is missing in the audio of an exported recording except the losses in its journal.
 
-    At most 1 % beside what the kernel threw away since `process` began, and what a sender was late.
+    At most 1 %, in addition to packets that the kernel dropped since `process` began, and to a sender's lateness.
     """
     dropped, late = dropped_datagrams() - process.dropped_before, lateness(process)
     journal = json_objects((folder / "journal.jsonl").read_text().splitlines())
@@ -72,7 +72,7 @@ def test_two_rooms_are_recorded_and_exported_by_themselves(stage):
         daemon.recordings())
     assert {recording["room"] for recording in found} == {"standup", "retro"}
     assert all(recording["state"] == "finished" and recording["bytes"] > 0 for recording in found)
-    # One whose folder somebody removed by hand is forgotten when it is deleted.
+    # A recording whose folder was removed by hand is forgotten when it is deleted.
     removed, kept = found
     shutil.rmtree(daemon.storage / "recordings" / removed["room"])
     assert daemon.request("DELETE", f"/v1/recordings/{removed['id']}")[0] == 204
@@ -87,7 +87,7 @@ def test_one_of_eight_workers_dies_and_the_others_lose_nothing(stage):
     daemon = Daemon(stage, {name: room(server, name, record={"empty_after": "5s"}) for name in names})
     for name in names:
         daemon.wait_for_phase(name, "joined")
-    # Two cores: sound alone is enough to see what is lost.
+    # Two cores: audio alone is enough to see losses.
     cameras = [stage.tapedeck("camera", room_url(server, name), "--video", "none", "--duration", f"{CALL}s", "--json")
                for name in names]
 
@@ -119,13 +119,13 @@ def test_one_of_eight_workers_dies_and_the_others_lose_nothing(stage):
         peer.end()
     folder, = daemon.wait_for_export(victim)
     assert_plays(folder / "call.mkv")
-    # Both parts are there, in one track: what lies between them is the time that nobody recorded.
+    # Both parts are there, in one track: the gap between them is the time that was not recorded.
     sound, = media.streams(folder / "call.mkv", "audio")
     times = [packet.time for packet in media.packets(folder / "call.mkv", sound["index"])]
     gap, second = max((after - before, after) for before, after in zip(times, times[1:]))
     journal = json_objects((folder / "journal.jsonl").read_text().splitlines())
     opened = [record["at"] / 1e9 for record in journal if record["kind"] == "track-opened"]
-    # What came late began earlier than its file.
+    # A late packet began earlier than its file.
     assert second - times[0] == pytest.approx(opened[1] - opened[0], abs=LIMIT / 10), (gap, second, times[0], opened)
     for name in names:
         if name != victim:
@@ -321,7 +321,7 @@ def test_retention_deletes_what_is_exported_and_keeps_what_is_not(stage):
     assert [name for name, (each, _) in found.items() if each.exists()] == ["failing"], daemon.process.story()
     line, = daemon.wait_for("the line about it", lambda: daemon.log("retention keeps a recording"))
     assert recording in line, line
-    # Once somebody has exported it, it is like any other.
+    # After an operator has exported it, it is like any other.
     daemon.post(f"/v1/recordings/{recording}/exports", {})
 
     def is_exported():
@@ -339,7 +339,7 @@ def test_on_demand_rooms_pause_resume_stop(stage):
                                         "record": {"automatic": False, "empty_after": "10m"}}})
     assert daemon.room("meeting")["phase"] == "idle"
     peer = camera(stage, server, "one", CALL)
-    # Nobody is there yet who could be told.
+    # No participant is there yet that could be notified.
     daemon.post("/v1/rooms/meeting/record")
     daemon.wait_for_recording("meeting")
     daemon.post("/v1/rooms/meeting/pause")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong around a daemon costs one clear message: the service lives on, or does not start and leaves nothing."""
+"""Each failure around a daemon costs one clear message: the service continues, or does not start and leaves nothing."""
 
 import contextlib
 import email.utils
@@ -61,7 +61,7 @@ def small_disk(path, size, *options):
 
 
 def preloaded_daemon(stage, monkeypatch, name, rooms, **sections):
-    """A daemon with the library of the C file beside this one, and the file with a number that it looks at, now 0."""
+    """A daemon with the library of the C file next to this one, and the file with a number that it looks at, now 0."""
     library, number = stage.folder / f"{name}.so", stage.folder / name
     compiler = shutil.which("cc") or shutil.which("clang")
     subprocess.run([compiler, "-shared", "-fPIC", "-o", library, pathlib.Path(__file__).with_name(f"{name}.c")],
@@ -129,7 +129,7 @@ def test_a_wrong_configuration_is_refused_whole_and_the_old_one_stays(stage):
     daemon.path.symlink_to("/dev/zero")
     assert "not a regular file" in refused("device")[0]
     daemon.path.unlink()
-    # The signal tells in the log what the interface tells in its answer.
+    # The signal logs the same as the HTTP API answers.
     daemon.path.write_text("nonsense: [")
     count = len(daemon.log("configuration.refused"))
     daemon.process.signal(signal.SIGHUP)
@@ -223,7 +223,7 @@ def test_a_port_that_is_taken_for_a_moment_is_waited_for(stage):
     assert daemon.end() == 0, daemon.story()
 
 
-# The interface.
+# The HTTP API.
 
 def test_a_body_of_100_megabytes_is_refused_and_not_kept(stage):
     daemon = Daemon(stage, {"standup": NOWHERE})
@@ -291,7 +291,7 @@ def test_slow_clients_and_idle_listeners_do_not_keep_others_out(stage):
         assert statuses.count(b"HTTP/1.1 200") == 50 and statuses.count(b"HTTP/1.1 503") == 1950
         answers()
         assert resident(process) - memory < 256 * MEGABYTE
-        # Those who listen are told, however many do not read.
+        # Listeners are notified, however many others do not read.
         daemon.post("/v1/rooms", {"name": "new", "definition": {**NOWHERE, "url": NOWHERE["url"] + "2"}})
         listener = heads[statuses.index(b"HTTP/1.1 200")]
         listener.settimeout(LIMIT)
@@ -313,7 +313,7 @@ def test_a_storage_has_one_daemon(stage):
     assert refused.exit_code == 1, refused.story()
     assert f"another daemon has the storage directory {daemon.storage}" in refused.messages, refused.story()
     assert daemon.get("/v1/rooms")["rooms"] == []
-    # Whoever looks for recordings needs no turn.
+    # A command that lists recordings needs no turn.
     repair = stage.run_tapedeck("repair", "--directory", daemon.storage)
     assert repair.exit_code == 0, repair.story()
     daemon.process.signal(signal.SIGKILL)
@@ -351,14 +351,14 @@ def test_a_disk_that_is_full_at_the_start_is_worth_another_start(stage):
 
 
 def written_packets(storage, name, kind):
-    """Seconds of the packets in the only track file of a kind, from the first one on; its recording goes on."""
+    """Seconds of the packets in the only track file of a kind, from the first one on; its recording is in progress."""
     path, = (storage / "recordings" / name).rglob(f"tracks/*{'.mkv' if kind == 'video' else '.mka'}")
     times = [packet.time for packet in media.packets(path, 0)]
     return [time - times[0] for time in times]
 
 
 def assert_kept(begun, times, story):
-    """What was written before a disk failed is in the export, packet by packet."""
+    """Packets written before a disk failed are in the export, one by one."""
     assert len(times) >= len(begun) > 0, (len(times), len(begun), story)
     first = min(times)
     moved = [(was, now - first) for was, now in zip(begun, sorted(times)) if abs(now - first - was) > 0.1]
@@ -401,7 +401,7 @@ def test_a_disk_that_fills_up_stops_video_then_everything_and_recovers(stage):
             """Leaves so many bytes free."""
             # In place: between two files there would be more free for as long as we do not get the processor.
             with (disk / "ballast").open("ab") as file:
-                # The daemon writes meanwhile.
+                # The daemon writes at the same time.
                 for spare in range(0, 10_000_000, 100_000):
                     state, has = os.statvfs(disk), os.fstat(file.fileno()).st_size
                     size = has + state.f_bavail * state.f_frsize - free - spare
@@ -473,7 +473,7 @@ def test_a_disk_that_is_full_at_once_costs_three_recordings_nothing_that_was_wri
         assert all(len(before[name]) == 2 for name in names), "nothing is begun where there is no room for it"
         ballast.unlink()
         freed = time.time()
-        # They go on, in the same recordings.
+        # They continue, in the same recordings.
         def go_on(name):
             # In the same file, where its last page still had room, or in the next.
             now = sizes(name)
@@ -510,7 +510,7 @@ def test_an_export_waits_for_space_and_is_tried_again_when_it_failed(stage):
         # More than is left below.
         daemon.wait_for("something to export", lambda: sum(
             path.stat().st_size for path in folder.glob("tracks/*")) > 100_000)
-        # Sound is still recorded, and there is no space for an export beside that.
+        # Audio is still recorded, and there is no space for an export in addition.
         ballast = disk / "ballast"
         state = os.statvfs(disk)
         with ballast.open("wb") as file:
@@ -556,13 +556,14 @@ def test_a_disk_that_fails_costs_what_came_meanwhile(stage, monkeypatch):
     sizes = {path: path.stat().st_size for path in (daemon.storage / "recordings").rglob("*.mk[av]")}
 
     def goes_on(kind):
-        """In another file, or in the same, if none of it was to be written meanwhile."""
+        """In another file, or in the same, if nothing of it was to be written in that time."""
         return any(path.stat().st_size > sizes.get(path, 0) + 5000
                    for path in (daemon.storage / "recordings").rglob(f"*-{kind}.mk[av]"))
     daemon.wait_for("both tracks again", lambda: goes_on("video") and goes_on("audio"))
     assert daemon.worker("standup") == worker
     assert camera.end() in (0, 130), camera.story()
-    # If lines of its journal were to be synchronised meanwhile, what came when the disk was mended is in another recording.
+    # If lines of its journal were to be synchronised in that time, media after the disk was mended are in another
+    # recording.
     count = len(daemon.log("recording.started"))
     folders = daemon.wait_for_export("standup", count=count)
     assert len(folders) == count <= 2, daemon.process.story()
@@ -589,7 +590,7 @@ def test_a_disk_that_fails_costs_what_came_meanwhile(stage, monkeypatch):
 # Workers and room servers.
 
 def test_a_worker_that_crashes_is_replaced_and_its_recording_goes_on(stage, monkeypatch):
-    # Swift's own handler would print a backtrace and, as the signal comes from outside, go on.
+    # Swift's own handler would print a backtrace and, as the signal comes from outside, continue.
     monkeypatch.setenv("SWIFT_BACKTRACE", "enable=no")
     server = stage.room_server(5)
     daemon = Daemon(stage, {"standup": room(server, "one", record={"empty_after": "120s"})})
@@ -604,7 +605,7 @@ def test_a_worker_that_crashes_is_replaced_and_its_recording_goes_on(stage, monk
         return (status.get("recording") or {}).get("part") == 2 and any(track["units"] for track in status["tracks"])
     daemon.wait_for("the second part", goes_on)
     assert daemon.room("standup")["restarts"] == 1 and daemon.worker("standup") != worker
-    # Whatever it was writing when it was ended, half a line or none: told once.
+    # Its output when it was ended, half a line or none: reported once.
     exited = daemon.log("worker.exited")
     assert len(exited) == 1 and "signal 11" in exited[0], exited
     peer.end()
@@ -619,7 +620,7 @@ def test_a_room_server_that_floods_costs_its_own_room_only(stage):
                         f"http://127.0.0.1:{server.port}", "--every", "0.005")
     proxy.port = proxy.wait_for_port()
     rooms = {"flooded": {"url": room_url(proxy, "one", transport="websocket", eio=4)}, "kept": room(server, "two")}
-    # The least important level that is shown unless somebody asks for more.
+    # The least important level that is shown by default.
     daemon = Daemon(stage, rooms, log_level="notice")
     for name in rooms:
         daemon.wait_for_phase(name, "joined")
@@ -660,13 +661,13 @@ def test_a_clock_that_is_stepped_by_an_hour_costs_no_recording(stage, monkeypatc
         assert abs(ahead - step) < 60, "the daemon did not see the step"
     lasted = time.monotonic() - began
     camera.end()
-    # What a busy machine takes for that is nothing to an hour.
+    # The delay on a busy machine, which is nothing compared with an hour.
     slack = 600
     folder, = daemon.wait_for_export("standup")
     assert_plays(folder / "call.mkv")
     for stream in media.streams(folder / "call.mkv"):
         first, last = media.span(folder / "call.mkv", stream["index"])
-        # Sound may come long before pictures where an encoder has to wait.
+        # Audio may come long before video where an encoder must wait.
         assert first < slack and abs(last - first - lasted) < slack, media.describe(folder / "call.mkv")
     recording, = daemon.wait_for("the verdict", lambda: verdicts(daemon))
     assert recording["verdict"] in WHOLE and recording["state"] == "finished", recording

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a daemon believes and reports when its workers lie, and when it is killed itself."""
+"""The daemon's trust and reports when its workers lie, and when it is killed itself."""
 
 import json
 import os

@@ -12,7 +12,7 @@ from figures import assert_plays
 def test_the_demo_exports_a_call_of_two(stage):
     demo = stage.run_tapedeck("demo")
     assert demo.exit_code == 0, demo.story()
-    # Who tries it sees what the recorder does, and nothing of server and cameras.
+    # A first user sees the recorder's actions, and nothing of server and cameras.
     assert 0 < sum(" notice " in line for line in demo.messages.splitlines()) <= 12, demo.story()
 
     paths = re.findall(r"\S+\.mkv", demo.output)

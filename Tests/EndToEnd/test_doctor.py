@@ -55,7 +55,7 @@ def crippled(stage, monkeypatch):
         assert all((PLUGINS / name).exists() for name in names)
         monkeypatch.setenv("GST_PLUGIN_SYSTEM_PATH_1_0", str(folder))
         monkeypatch.setenv("GST_REGISTRY_1_0", str(stage.folder / "registry.bin"))
-        # Whoever starts GStreamer first examines every plugin: for that the doctor has 5 s only.
+        # The first start of GStreamer examines every plugin: for that the doctor has 5 s only.
         subprocess.run(["gst-inspect-1.0"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,
                        timeout=LIMIT)
     return cripple
@@ -136,7 +136,7 @@ rooms:
 def test_an_encoder_that_is_slow_has_its_reason_told(stage):
     configuration, folder = stage.folder / "tapedeck.yaml", stage.folder / "pipelines" / "encode"
     folder.mkdir(parents=True)
-    # Its first picture takes longer than a trial may, and so does its end.
+    # Its first frame takes longer than a trial may, and so does its end.
     (folder / "slow.yaml").write_text("""
 description: Takes its time.
 accepts: { video: raw }
@@ -186,7 +186,7 @@ def ice_servers(process):
 
 
 def test_servers_for_ice_are_asked_what_a_call_asks(stage):
-    """coturn with the right password and with a wrong one, a port where nobody is, and one that says nothing."""
+    """coturn with the right password and with a wrong one, a port without a listener, and one that says nothing."""
     port, nobody = free_port(), free_port()
     server = coturn(stage, port)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mute:
@@ -258,7 +258,7 @@ def test_how_many_rooms_the_host_takes_is_measured(stage):
         limits = kind["byProcessor"], kind["byMemory"], kind["byStorage"]
         assert kind["rooms"] == min(limits) and all(0 <= limit <= 10_000 for limit in limits), result
         assert kind["processorPercent"] > 0 and kind["memoryBytes"] > 1_000_000, result
-    # What was recorded meanwhile is gone.
+    # The recordings of that time are gone.
     assert list(storage.iterdir()) == []
 
     refused = stage.run_tapedeck("doctor", "--capacity", "--directory", stage.folder / "nowhere")

@@ -86,7 +86,7 @@ def test_every_event_of_a_call_is_in_its_export(stage, lossy):
     changed = {}
 
     def change(what, pause):
-        """Changes the media of the call, and lets the call go on for so many seconds."""
+        """Changes the media of the call, and lets the call continue for this many seconds."""
         browser.tell(f"set {what}")
         fact = browser.wait_for(f"set {what}", lambda: next(
             (fact for fact in browser.facts if fact.get("event") == "set" and fact["what"] == what), None), 10)
@@ -119,12 +119,12 @@ def test_every_event_of_a_call_is_in_its_export(stage, lossy):
     assert abs(duration - (wire["last"] - wire["first"])) <= DURATION_TOLERANCE, f"{duration} s\n{story}"
     assert abs(assert_plays_in_chromium(exported) - duration) < 0.1, story
 
-    # What each track was is in the manifest.
+    # The kind of each track is in the manifest.
     tracks = json.loads(next(stage.folder.rglob("manifest.json")).read_text())["tracks"]
     kept = {(size["width"], size["height"]) for track in tracks for size in track.get("sizes", [])}
     assert len(kept) >= 4 and all(track["bitrate_bps"] > 1000 for track in tracks), f"{tracks}\n{story}"
 
-    # What went to another payload type of the same SSRC is not lost, and retransmission brings back most of what is.
+    # Packets of another payload type of the same SSRC are not lost, and retransmission restores most lost ones.
     certificate = json.loads(next(stage.folder.rglob("manifest.json")).read_text())["certificate"]
     packets = {track["codec"]: (track["packets_lost"], track["packets_repaired"]) for track in certificate["tracks"]}
     assert packets["vp8"][0] < packets["vp8"][1] and packets["h264"][0] == 0, f"{packets}\n{story}"

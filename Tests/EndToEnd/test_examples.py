@@ -28,7 +28,7 @@ ALONE = ("serve", "logs", "pipelines", "doctor", "replay", "rtsp-server", "demo"
 
 
 def examples(binary):
-    """Of each command, the lines of its help that are examples."""
+    """The examples in the help of each command."""
     help_text = subprocess.run([binary, "--experimental-dump-help"], capture_output=True, check=True, text=True).stdout
     found = {}
 
@@ -127,6 +127,15 @@ def test_examples_in_rooms(world, command):
         assert (world.stage.folder / "call.mkv").stat().st_size > 0
 
 
+def sign(recorded, folder):
+    """Signs a certificate as the daemon does, with a key whose public part is in a folder."""
+    secret, certificate = folder / "signing.pem", recorded / "certificate.txt"
+    for arguments in (["genpkey", "-algorithm", "ed25519", "-out", secret],
+                      ["pkey", "-in", secret, "-pubout", "-out", folder / "public.pem"],
+                      ["pkeyutl", "-sign", "-rawin", "-inkey", secret, "-in", certificate, "-out", f"{certificate}.sig"]):
+        subprocess.run(["openssl", *arguments], check=True, capture_output=True)
+
+
 def test_examples_of_recordings(world):
     folder, server = world.stage.folder, world.serve()
     for room, flags in (("standup", ()), ("series", ("--segment", "2s", "--duration", "5s"))):
@@ -156,6 +165,8 @@ def test_examples_of_recordings(world):
     }
     for command in RECORDINGS[:-1]:
         for example in world.examples[command]:
+            if "--key" in example:
+                sign(recorded, folder)
             world.run(example)
     for name in ("call.mkv", "call.mp4", "call-grid.mp4"):
         assert (folder / name).stat().st_size > 0

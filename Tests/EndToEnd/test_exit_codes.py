@@ -17,7 +17,7 @@ from recordings import recorded, wait_for_media
 from stage import free_port
 
 ROOM = "123123"
-# A busy machine joins within this time; whoever waits for media that do not come waits so long.
+# A busy machine joins within this time; a test that expects no media waits as long.
 TIME_TO_JOIN = "15s"
 
 

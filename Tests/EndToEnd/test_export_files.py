@@ -115,7 +115,7 @@ def test_a_call_in_h264_becomes_mp4_and_a_project_but_no_webm(stage):
         was, became = media.span(exported, index), media.span(mp4, index)
         assert abs((became[1] - became[0]) - (was[1] - was[0])) <= length, f"{was} {became}\n{export.story()}"
         assert len(media.packets(mp4, index)) == len(media.packets(exported, index)), export.story()
-    # Players leave out no more of the audio than they have to: the first sample has the time that it has in the MKV.
+    # Players leave out no more of the audio than they must: the first sample has the same time as in the MKV.
     was, became = media.samples(exported, 1), media.samples(mp4, 1)
     assert abs(len(became) - len(was)) <= 48, f"{len(was)} {len(became)}\n{export.story()}"
     assert b"avc1" in mp4.read_bytes() and b"avc3" not in mp4.read_bytes()

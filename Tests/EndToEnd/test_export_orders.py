@@ -26,7 +26,7 @@ def ended(daemon, recording, export):
          if item["id"] == export["id"] and item["state"] in ("done", "failed")), None), LIMIT)
 
 
-# A camera and a recorder, and then an encoder of large pictures.
+# A camera and a recorder, and then an encoder of large frames.
 @pytest.mark.media
 def test_every_export_that_the_document_shows_is_made(stage):
     server = stage.serve()
@@ -44,7 +44,7 @@ def test_every_export_that_the_document_shows_is_made(stage):
     recording = json.loads((folders[0] / "manifest.json").read_text())["id"]
     shown = examples()
     assert any(body.get("from") == 0 for body in shown.values()), shown
-    # What the schema takes as well: the smallest and the largest numbers.
+    # Values that the schema accepts as well: the smallest and the largest numbers.
     for name, body in {**shown, "from the start": {"from": 0}, "to the end": {"to": 1e12},
                        "browser": {"layout": "browser", "from": 0}, "audio": {"layout": "audio", "from": 0}}.items():
         queued = daemon.post(f"/v1/recordings/{recording}/exports", body)
@@ -71,8 +71,8 @@ def test_an_order_that_the_job_does_not_take_fails_at_once(stage):
 
 
 @pytest.mark.parametrize(("line", "said"), [
-    ('{"protocolVersion":2,"spec":{"layout":"mosaic"}}', "version 2 of the worker protocol"), ("", "no order of an export"),
-    ('{"protocolVersion":1,"spec":{"layout":"mosaic"}}', "no order of an export"), ("x" * 2_000_000, "no order of an export")],
+    ('{"protocolVersion":1,"spec":{"layout":"mosaic"}}', "version 1 of the worker protocol"), ("", "no order of an export"),
+    ('{"protocolVersion":2,"spec":{"layout":"mosaic"}}', "no order of an export"), ("x" * 2_000_000, "no order of an export")],
     ids=["another version", "nothing", "an unknown layout", "too long"])
 def test_a_job_says_why_it_does_not_take_its_order(stage, line, said):
     """With the last line that a daemon reads, as after any other failure."""

@@ -58,7 +58,7 @@ def test_a_call_as_a_grid_and_as_sound(stage):
     lossless, = stage.folder.rglob("call.mkv")
     length = duration(lossless)
 
-    # Everybody, in a picture of constant size and rate.
+    # All participants, in a video of constant size and rate.
     grid = recording / "call-grid.mp4"
     export(stage, recording, "--layout", "grid", "--size", "640x360")
     story = media.describe(grid)
@@ -70,11 +70,11 @@ def test_a_call_as_a_grid_and_as_sound(stage):
     assert abs(duration(grid) - length) <= FRAME + 0.001, f"{duration(grid)} instead of {length}\n{story}"
     times = [packet.time for packet in media.packets(grid, video["index"])]
     assert np.allclose(np.diff(times), FRAME, atol=0.001), story
-    # Two tiles side by side, 314 wide, each with a picture of 314x176 in the middle.
+    # Two tiles side by side, 314 wide, each with a frame of 314x176 in the middle.
     shown = picture(grid, max(media.span(lossless, each["index"])[0] for each in media.streams(lossless, "video")) + 0.5)
     for left in (4, 322):
         assert is_yellow(shown[92 + 176 * 150 // 720, left + 314 * 250 // 1280]), shown[128, left:left + 120:10]
-        # Bars above and below the picture, and the name in the lower left corner.
+        # Bars above and below the frame, and the name in the lower left corner.
         assert shown[20, left + 150].max() < 60 and shown[290, left + 150].max() < 60
         assert shown[310:345, left + 12:left + 150].min(axis=2).max() > 200
 
@@ -89,15 +89,15 @@ def test_a_call_as_a_grid_and_as_sound(stage):
     offsets = media.flash_to_beep(media.frames(single), media.beeps(single, 1))
     assert len(offsets) >= 2 and max(map(abs, offsets)) <= TOGETHER, offsets
 
-    # Their sound alone, as long and as loud as it should be. Where two beeps of one pitch are half a period apart, only clicks
-    # are left of them, whose peaks are up to 27 dB above their loudness.
+    # Their audio alone, with the right length and level. Where two beeps of one pitch are half a period apart, only
+    # clicks are left of them, whose peaks are up to 27 dB above their loudness.
     for name, wanted in (("call-audio.opus", -30), ("call-audio.wav", -33)):
         export(stage, recording, "--layout", "audio", "--loudness", str(wanted), "--format", name.split(".")[1])
         integrated, peak = loudness(recording / name)
         assert abs(integrated - wanted) <= 1 and peak <= -1, f"{name}: {integrated} LUFS, {peak} dBFS"
         assert abs(duration(recording / name) - length) <= FRAME, f"{name}: {duration(recording / name)}, {length}"
 
-    # A job has limits of its own. One that reaches a limit names it, and leaves nothing.
+    # A job has separate limits. One that reaches a limit names it, and leaves nothing.
     files = sorted(path.name for path in recording.iterdir())
     for kind, number, said in ((resource.RLIMIT_CPU, 1, "processor time"), (resource.RLIMIT_AS, 1 << 20, "of memory")):
         job = stage.start_export(recording, layout="grid")
@@ -125,7 +125,7 @@ def test_a_call_as_a_grid_and_as_sound(stage):
     assert "makes no sense, as a crash leaves it" in job.whole_story(), job.story()
     assert abs(duration(broken / "call-grid-from-1s-to-4s.mp4") - 3) <= FRAME, media.describe(broken / "call-grid-from-1s-to-4s.mp4")
 
-    # What nobody can make is refused, and nothing is left of it.
+    # Impossible requests are refused, and leave nothing behind.
     before = sorted(path.name for path in recording.iterdir())
     for flags in (["grid", "--size", "641x360"], ["grid", "--fps", "0"], ["grid", "--format", "wav"],
                   ["grid", "--participant", "nobody"], ["audio", "--codec", "vp8"], ["audio", "--loudness", "3"],

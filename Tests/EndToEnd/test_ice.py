@@ -80,7 +80,7 @@ class World:
         return relay
 
     def peer(self, *flags):
-        """aiortc on host b, with pictures and sound."""
+        """aiortc on host b, with video and audio."""
         peer = self.stage.start("aiortc", *self.net.inside(
             "b", python("peers"), PEERS / "aiortc_peer.py", "--url",
             f"http://{self.net.router('b')}:{self.port}", "--room", ROOM, "--eio", "4", "--transport", "websocket",
@@ -89,7 +89,7 @@ class World:
         return peer
 
     def record(self, *flags):
-        """Records until there are pictures and sound, and exports."""
+        """Records until there are video and audio, and exports."""
         recorder = self.recorder(*flags)
         wait_for_media(recorder, self.stage.folder / "storage")
         return interrupted(recorder)
@@ -108,7 +108,7 @@ class World:
 
 
 def paths(recorder):
-    """What the log says of the ways that media took."""
+    """The log's messages about the paths of media."""
     return [line for line in recorder.messages.splitlines() if "media path" in line]
 
 
@@ -118,7 +118,7 @@ def remote(path):
 
 
 def test_ports_are_of_the_range(stage):
-    """`--port-range`, for whoever has to open ports."""
+    """`--port-range`, for operators that must open ports."""
     server = stage.serve()
     stage.tapedeck("camera", room_url(server, ROOM), "--codec", "vp8", "--video", "test", "--size", "320x180")
     first = free_port()
@@ -139,7 +139,7 @@ def assert_relayed(recorder, server, address="10.77.1.1"):
 
 
 def candidates_told(peer):
-    """What the peer was told of us, and the candidates in it."""
+    """The messages of ours to the peer, and the candidates in them."""
     texts = [fact["text"] for fact in peer.facts if fact.get("event") == "remote"]
     candidates = [line for text in texts for line in text.splitlines() if "candidate:" in line]
     assert candidates, peer.story()
@@ -172,7 +172,7 @@ def test_relayed_over_a_connection(world, url, flags):
 
 
 def test_behind_address_translation(world):
-    """Our address outside is found and told, and where it does not help the relay does, without being asked for."""
+    """Our outside address is found and sent, and where it does not help the relay is used, without a request for it."""
     outside = world.net.host("b")
     world.net.rule("translate", 'oifname "to-b" masquerade')
     world.net.rule("forward", "udp dport 3478 accept")
@@ -226,7 +226,7 @@ def test_the_call_comes_back_after_a_minute_without_a_network(world):
 @pytest.mark.long
 @pytest.mark.media
 def test_relayed_over_datagrams_and_a_path_that_is_cut(world):
-    """Media are lost for 20 s; the recording goes on, and so does the call."""
+    """Media are lost for 20 s; the recording continues, and so does the call."""
     world.room_server()
     world.coturn()
     peer = world.peer()
@@ -280,7 +280,8 @@ def crowded(world):
 
 @pytest.mark.parametrize("flags", [(), ("--host-address", network.Network.host("a"))], ids=["any", "given"])
 def test_a_host_with_many_addresses(crowded, flags):
-    """libnice ended the process where an address was the 65th of the host, also where it was told which one to use."""
+    """libnice ended the process where an address was the 65th of the host, even if it was configured to use a given
+    one."""
     world = crowded
     world.net.rule("forward", "accept")
     world.room_server()
@@ -303,7 +304,7 @@ def test_a_host_with_many_addresses(crowded, flags):
 
 
 def test_a_browser_restarts_ice(stage):
-    """The call and the recording go on over the browser's new ports."""
+    """The call and the recording continue over the browser's new ports."""
     server = stage.room_server(5)
     peer = stage.browser(server, ROOM, "--send", "--fps", "15", "--size", "320x180")
     exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
@@ -315,9 +316,9 @@ def test_a_browser_restarts_ice(stage):
     known = {remote(path) for path in paths(recorder)}
     peer.tell("restart")
     recorder.wait_for("another path", lambda: remote(paths(recorder)[-1]) not in known, LIMIT)
-    # The recording goes on over it.
+    # The recording continues over it.
     wait_for_more(recorder, storage)
-    # What is counted behind it is all that was sent.
+    # The packets counted after it are all that were sent.
     peer.tell("silence")
     peer.wait_for_event("silent", LIMIT)
     wait_for_silence(recorder, storage)
@@ -340,7 +341,7 @@ def test_a_browser_hides_its_addresses(stage):
     exported, trace = stage.folder / "call.mkv", stage.folder / "call.jsonl"
     recorder = stage.tapedeck("record", room_url(server, ROOM), "--directory", stage.folder / "storage", "--output",
                               exported, "--json", "--trace-signalling", trace)
-    # It has pictures only.
+    # It has video only.
     wait_for_media(recorder, stage.folder / "storage", 1)
     interrupted(recorder)
     closed = peer.wait_for_event("closed", LIMIT)

@@ -112,7 +112,7 @@ def test_http_refusals_and_ice_lite(stage, janus, monkeypatch):
 
 def test_a_restart_of_janus_in_mid_call(stage, janus):
     server, successor = janus(ROOMS), janus(ROOMS)
-    # Where it is, another one is at once: we give up soon when there is none.
+    # The successor takes the server's place at once: the client soon abandons a server that is gone.
     web_socket, http = Proxy(server.port), Proxy(server.http_port)
     known = types.SimpleNamespace(port=web_socket.port, http_port=http.port)
     ada = publisher(stage, known, ROOM, "Ada")
@@ -151,7 +151,7 @@ def test_a_lost_web_socket_is_claimed_back(stage, janus):
     proxy.close()
     assert_plays(exported)
     assert titles(exported, "video") == ["Ada – video", "Zoë – video"], recorder.story()
-    # Media went on while the signalling was away, and nobody saw us go or come twice.
+    # Media continued while the signalling was away, and no one saw us leave or come twice.
     first = next(stream for stream in media.streams(exported, "video") if stream["tags"]["title"].startswith("Ada"))
     assert_counters(exported, first["index"], losses(recorder), recorder.story())
     assert sum("Recording" in fact.get("publishers", ()) for fact in ada.facts) == 1, ada.story()

@@ -25,7 +25,7 @@ def test_a_dialled_peer_is_recorded_and_sees_our_camera(stage):
                               "--output", exported, "--json", "--log-level", "info")
     # No one accepts at first.
     recorder.wait_for("word of the refusal", lambda: "Dialling continues" in recorder.messages, LIMIT)
-    # TCP says nothing about the call: media go on without it.
+    # TCP says nothing about the call: media continue without it.
     notes = stage.folder / "notes.jsonl"
     callee = peer(stage, "--listen", port, "--receive", "--hang-up-after", "1", "--notes", notes)
     callee.wait_for_event("hungUp", LIMIT)
@@ -46,7 +46,7 @@ def test_a_listening_port_takes_one_call_after_the_other(stage):
     trace = stage.folder / "trace.jsonl"
     recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}?listen", "--directory", storage, "--output",
                               exported, "--json", "--trace-signalling", trace)
-    # As aiortc reports by itself.
+    # As aiortc reports by default.
     first = peer(stage, "--dial", f"127.0.0.1:{port}", "--own-reports")
     wait_for_media(recorder, storage)
     assert first.end(LIMIT) == 0, f"{first.story()}\n{recorder.story()}"
@@ -113,7 +113,7 @@ def test_an_app_that_is_started_anew_is_dialled_again(stage):
     first.kill()
     second = peer(stage, "--listen", port)
     wait_for_media(recorder, storage, 4)
-    # Nobody dialled beside the call.
+    # No one dialled in addition to the call.
     assert second.event("refused") is None, second.story()
     assert second.end(LIMIT) == 0, second.story()
     interrupted(recorder)

@@ -32,7 +32,7 @@ def test_a_folder_that_is_moved_away_ends_its_recording(stage):
     assert camera.end() in (0, 130), camera.story()
     second, = daemon.wait_for_export(ROOM)
     assert second.name != folder.name and len(daemon.log("recording.finished")) == 2
-    # What was moved is whole where it is now.
+    # The moved recording is whole where it is now.
     daemon.wait_for("the end of what was moved", lambda: ends(away)[1] == "notFound")
     verify = stage.run_tapedeck("verify", away, "--json")
     assert verify.exit_code == 0 and verify.result()["verdict"] == "complete-with-gaps", verify.story()

@@ -14,7 +14,7 @@ SECONDS = 4
 
 
 def encode(folder, width, height, codec, delay=0.0):
-    """A file of the test pattern whose sound comes `delay` seconds late."""
+    """A file of the test pattern whose audio comes `delay` seconds late."""
     path = folder / f"{codec}-{width}.mkv"
     sound = folder / "sound.wav"
     position = (np.arange(SECONDS * 48000) - int(delay * 48000)) % 48000
@@ -37,7 +37,7 @@ def encode(folder, width, height, codec, delay=0.0):
             process.stdin.write(luma.tobytes())
         process.stdin.close()
         assert process.wait() == 0
-    # ffmpeg 5.1 would mux sound 6.5 ms too early: it moves every track but Opus by the codec's delay.
+    # ffmpeg 5.1 would mux audio 6.5 ms too early: it moves every track but Opus by the codec's delay.
     subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", str(sound), "-c:a", "libopus", "-b:a", "48k", str(packets)],
                    check=True, timeout=60)
     subprocess.run(["mkvmerge", "--quiet", "--output", str(path), str(pictures), str(packets)], check=True, timeout=60)

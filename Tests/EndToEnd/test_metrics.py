@@ -52,7 +52,7 @@ def promtool(*arguments, text=None):
 
 
 def scrape(port, accept="text/plain"):
-    """The answer's type and text; None while nobody answers."""
+    """The answer's type and text; None without an answer."""
     request = urllib.request.Request(f"http://127.0.0.1:{port}/metrics", headers={"Accept": accept})
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
@@ -89,7 +89,7 @@ rooms:
     send: {{ capture: test, audio: test, size: 320x180, bitrate: 300k }}
 """)
     daemon = stage.tapedeck("run", "--config", configuration)
-    # Of who receives nothing, no round trip is known.
+    # The round trip of a peer that receives nothing is unknown.
     stage.aiortc(server, "standup", "--send", "synthetic", "--receive", "--size", "320x180")
     media = re.compile(r'^tapedeck_room_received_bytes_per_second\{room="standup",kind="video"\} [1-9]', re.MULTILINE)
 
@@ -201,7 +201,7 @@ def test_what_the_daemon_tells_of_itself(stage):
     assert value(metrics(), "tapedeck_room_received_bytes_total", room="standup") >= sum(
         track["bytes"] for track in status["tracks"]) > 0
 
-    # A worker as the kernel tells of it, once a status has come since its threads and descriptors changed.
+    # A worker by the kernel's figures, once a status has come since its threads and descriptors changed.
     worker = daemon.worker("standup")
 
     def is_as_the_kernel_says():
@@ -212,7 +212,7 @@ def test_what_the_daemon_tells_of_itself(stage):
     assert value(metrics(), "tapedeck_worker_resident_bytes") == pytest.approx(resident(worker), rel=0.5)
     assert 0 < value(metrics(), "tapedeck_worker_cpu_seconds_total")
 
-    # Who listens to events.
+    # Subscribers of events.
     wait_until("event_stream_subscribers", 0)
     with urllib.request.urlopen(daemon.url.rstrip("/") + "/v1/events", timeout=LIMIT):
         wait_until("event_stream_subscribers", 1)
@@ -229,7 +229,7 @@ def test_what_the_daemon_tells_of_itself(stage):
     assert value(metrics(), "tapedeck_http_request_duration_seconds_count", route="other", status="4xx") >= 1
     daemon.write(rooms)
 
-    # A worker that dies is replaced, and the log tells of it.
+    # A worker that dies is replaced, and the log reports it.
     lines = value(metrics(), "tapedeck_log_lines_total")
     assert value(metrics(), "tapedeck_worker_restarts_total") == 0
     os.kill(worker, signal.SIGKILL)
@@ -247,7 +247,7 @@ def test_what_the_daemon_tells_of_itself(stage):
 
 
 def test_the_whole_way_records_the_same(stage, monkeypatch):
-    """Through all of webrtcbin, where it was asked for: told in the log and counted for each track."""
+    """Through all of webrtcbin, where the settings want it: logged and counted for each track."""
     monkeypatch.setenv("TAPEDECK_WHOLE_WAY", "1")
     server = stage.serve("--room-size", "3")
     daemon = Daemon(stage, {"standup": {"url": room_url(server, "standup"), "record": {"empty_after": "1s"}}})
@@ -271,7 +271,7 @@ def test_the_whole_way_records_the_same(stage, monkeypatch):
 
 
 def test_forged_media_are_counted(stage):
-    """What anybody can send who knows the ports of a call: it costs the call nothing, and is told once."""
+    """Packets that anyone can send who knows the ports of a call: they cost the call nothing, and are reported once."""
     server = stage.serve("--room-size", "3")
     daemon = Daemon(stage, {"standup": {"url": room_url(server, "standup")}})
     daemon.wait_for_phase("standup", "joined")

@@ -40,7 +40,7 @@ def test_two_people_of_one_name_and_a_third(stage):
     assert files == sorted(f"{name}-{kind}" for name in ("Ann", "Ann_2", "Zoe") for kind in ("audio.mka", "video.mkv")), \
         f"{files}\n{story}"
 
-    # Ids stay where programs read, and are what tells the two apart.
+    # Ids stay where programs read, and distinguish the two.
     ids = {track["participant"] for track in recorder.result()["tracks"]}
     assert len(ids) == 3 and not ids & set(names), story
     joined = {record["participant"]: record["name"] for record in journal_of(folder)

@@ -36,7 +36,7 @@ def assert_videos(exported, sent, recorder, codec):
     """One recorded track for each source, each with its frames.
 
     A browser counts frames as sent that its encoder made while a change reconfigured its sender, and that never left
-    it. What is lost on the way would be a lost packet.
+    it. A frame lost on the way would be a lost packet.
     """
     assert_plays(exported)
     story = f"{sent}\n{media.describe(exported)}\n{recorder.story()}"
@@ -50,14 +50,14 @@ def assert_videos(exported, sent, recorder, codec):
 
 
 def assert_tracks(exported, sent, recorder, codec):
-    """The same, and sound without a gap."""
+    """The same, and audio without a gap."""
     assert_videos(exported, sent, recorder, codec)
     sound, = media.streams(exported, "audio")
     assert_sound(exported, sound["index"], losses(recorder), recorder.story(), late=lateness(recorder))
 
 
 def test_chromium_changes_its_call(stage):
-    """A screen beside the camera comes and goes, the camera is replaced, stopped, and comes back; VP8 by default."""
+    """A screen next to the camera comes and goes, the camera is replaced, stopped, and comes back; VP8 by default."""
     server = stage.serve()
     browser = stage.browser(server, ROOM, "--send", "--size", "320x180")
     exported, recorder = start_recorder(stage, server)
@@ -76,7 +76,7 @@ def test_chromium_changes_its_call(stage):
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_forty_screens_one_after_another_are_all_recorded(stage):
-    """Each has an m-line and sources of its own, which stay when it has ended."""
+    """Each has a separate m-line and sources, which stay when it has ended."""
     server = stage.serve()
     browser = stage.browser(server, ROOM, "--send", "--size", "320x180", "--limit", "600")
     exported, recorder = start_recorder(stage, server)
@@ -114,7 +114,7 @@ def test_aiortc_sends_a_second_video_for_a_while(stage):
 
 
 def test_aiortc_answers_us_and_then_offers(stage):
-    """It numbers its codecs anew in its own offer; the call, and what it sent before, go on."""
+    """It renumbers its codecs in its own offer; the call, and its earlier media, continue."""
     server = stage.serve()
     exported, recorder = start_recorder(stage, server)
     recorder.wait_for("us", lambda: "joined the room" in recorder.messages, LIMIT)

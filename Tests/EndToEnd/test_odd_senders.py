@@ -13,7 +13,7 @@ from recordings import interrupted, journal_of, recorded_layers, recording_folde
 from stage import LIMIT
 
 ROOM = "123123"
-# Behind so many pictures the clock of a source starts anew, as odd_sender_peer.py has it.
+# After this many frames the clock of a source restarts, as in odd_sender_peer.py.
 ANEW_AT = 45
 pytestmark = pytest.mark.media
 
@@ -263,9 +263,9 @@ def test_what_is_refused_is_in_the_api_the_metrics_the_journal_and_the_certifica
     assert "payload type not accepted" in (folder / "certificate.txt").read_text()
 
 
-@pytest.mark.parametrize("codec", ["vp8", "h264"])
-def test_video_that_is_sent_sideways_is_played_upright(stage, codec):
-    exported, recorder, _ = recorded_from(stage, "sideways", "--codec", codec)
+@pytest.mark.parametrize("kind, codec", [("sideways", "vp8"), ("sideways", "h264"), ("mixed-headers", "vp8"), ("mixed-headers", "h264")])
+def test_video_that_is_sent_sideways_is_played_upright(stage, kind, codec):
+    exported, recorder, _ = recorded_from(stage, kind, "--codec", codec)
     assert_plays(exported)
     assert_few_lost(exported, recorder)
     video, = [stream for stream in media.streams(exported) if stream["codec_type"] == "video"]
@@ -286,7 +286,7 @@ def test_a_sender_on_another_connection_goes_on_in_its_track(stage, codec):
     assert peer.end(LIMIT) == 0, peer.story()
     assert_plays(exported)
     assert sorted(stream["codec_type"] for stream in media.streams(exported)) == ["audio", "video"], recorder.story()
-    # Each file begins with its connection, and the pictures of both are decoded from the one track.
+    # Each file begins with its connection, and the frames of both are decoded from the one track.
     counters = [frame.counter for frame in media.frames(exported) if frame.counter is not None]
     anew = next(index for index, counter in enumerate(counters) if index and counter < counters[index - 1])
     first, second = [fact["framesSent"] for fact in peer.facts if fact.get("event") == "closed"]
@@ -296,7 +296,7 @@ def test_a_sender_on_another_connection_goes_on_in_its_track(stage, codec):
     assert len(files) == 2, certificate(stage)["tracks"]
     video, = media.streams(exported, "video")
     assert video["tags"]["SOURCE_FILE"] == ", ".join(files), video
-    # As before, where somebody wants it.
+    # The earlier behaviour, on request.
     folder, apart = recording_folder(stage.folder / "storage"), stage.folder / "apart.mkv"
     done = stage.run_tapedeck("export", folder, "--separate-tracks", "--output", apart, "--json")
     assert done.exit_code == 0, done.story()
@@ -324,4 +324,25 @@ def test_an_m_line_that_is_refused_is_named(stage):
     told = [finding for finding in certificate(stage)["findings"] if finding["kind"] == "not-negotiated"]
     assert len(told) == 1 and "video of" in told[0]["text"], told
     assert certificate(stage)["verdict"] == "complete-with-gaps"
+    assert_balances(stage)
+
+
+def test_a_sender_that_sets_its_clock_stays_in_time(stage):
+    exported, recorder, sent = recorded_from(stage, "clock-set", "--codec", "vp8", until=("framesSent", 105))
+    assert_whole(exported, recorder, sent)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    offsets = media.flash_to_beep(media.frames(exported, video["index"]), media.beeps(exported, sound["index"]))
+    assert len(offsets) >= 6 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
+    assert certificate(stage)["verdict"] == "complete", certificate(stage)["findings"]
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_a_call_goes_on_in_its_tracks_under_other_payload_types(stage, codec):
+    exported, recorder, sent = recorded_from(stage, "other-numbers", "--codec", codec, until=("framesSent", 105))
+    assert_plays(exported)
+    assert sorted(stream["codec_type"] for stream in media.streams(exported)) == ["audio", "video"], recorder.story()
+    counters = [frame.counter for frame in media.frames(exported) if frame.counter is not None]
+    # A file begins with a keyframe: those before it are left out.
+    assert counters == sorted(counters) and len(counters) >= sent - 2 * SLACK, (counters, recorder.story())
+    assert sum(track["packets_lost"] for track in certificate(stage)["tracks"]) <= SLACK, certificate(stage)
     assert_balances(stage)

@@ -145,10 +145,10 @@ def test_the_interface_speaks_tls(stage):
     answer = connection.getresponse()
     assert answer.status == 200 and json.loads(answer.read()) == {"rooms": []}
     connection.close()
-    # Nobody vouches for the certificate, and the commands say that.
+    # The certificate has no issuer that is trusted, and the commands say that.
     refused = stage.run_tapedeck("rooms", "--api", daemon.url)
     assert refused.exit_code == 3 and "no secure connection" in refused.messages, refused.story()
-    # Plain HTTP to a TLS port is not answered, and harms nobody.
+    # Plain HTTP to a TLS port gets no answer, and does no harm.
     plain = http.client.HTTPConnection("localhost", port, timeout=60)
     with pytest.raises((http.client.HTTPException, OSError)):
         plain.request("GET", "/healthz")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs by pipeline file: what an HLS folder, RTMP and SRT servers and a reader of shared memory get of a room, and that
-outputs which cannot work are told, without their secrets, while everything else goes on."""
+"""Outputs by pipeline file: the media that an HLS folder, RTMP and SRT servers and a reader of shared memory get of
+a room. Outputs that cannot work are reported, without their secrets, while everything else continues."""
 
 import json
 import signal
@@ -18,8 +18,8 @@ PICTURE = "video/x-raw,format=I420,width=320,height=180,framerate=30/1,pixel-asp
 
 
 def assert_shows_the_call(stage, source, minimum_flashes, story):
-    """The counters of the picture run, and each flash has its beep."""
-    # Times from zero, as our helpers want them; nothing is coded anew.
+    """The counters of the frames run, and each flash has its beep."""
+    # Times from zero, as our helpers want them; nothing is encoded again.
     copy = stage.folder / f"{source.stem}-copy.mkv"
     media.run("ffmpeg", "-v", "error", "-y", "-i", source, "-map", "0:v", "-map", "0:a", "-c", "copy", copy)
     video, = media.streams(copy, "video")
@@ -28,12 +28,12 @@ def assert_shows_the_call(stage, source, minimum_flashes, story):
     frames = media.frames(copy, video["index"])
     counters = [frame.counter for frame in frames if frame.counter is not None]
     text = f"{len(frames)} frames, lost {media.lost_frames(frames)}\n{media.describe(copy)}\n{story}"
-    # The rate is made constant: a picture that came between two of them is there twice, or not at all.
+    # The rate is made constant: a frame that came between two of them is there twice, or not at all.
     assert len(set(counters)) >= 30 and counters == sorted(counters), text
     offsets = media.flash_to_beep(frames, media.beeps(copy, sound["index"]))
     text = f"offsets in ms {[round(1000 * float(offset), 1) for offset in offsets]}\n{text}"
     assert len(offsets) >= minimum_flashes, text
-    # Where the machine came too late to a picture, muxers that work live give it another time; out of step, all are off.
+    # Where the machine was too late for a frame, muxers that work live give it another time; out of step, all are off.
     assert min(map(abs, offsets)) <= rtp.TOGETHER, text
 
 
@@ -93,7 +93,7 @@ def test_pipelines_of_a_room(stage):
     assert len({line for line in daemon.log("output.failed")}) >= 2, daemon.process.story()
     metrics = daemon.metrics()
     assert 'tapedeck_room_outputs_failing{room="standup"} 2' in metrics
-    # The recording goes on in the same worker, whatever becomes of outputs.
+    # The recording continues in the same worker, whatever happens to outputs.
     daemon.wait_for_recording("standup", LIMIT)
     assert daemon.worker("standup") == worker
 
@@ -103,7 +103,7 @@ def test_pipelines_of_a_room(stage):
         receiver.wait(LIMIT)
         assert_shows_the_call(stage, received, 1, receiver.story())
 
-    # Who leaves may be followed by somebody else: the playlist has its end when the output has.
+    # Another participant may follow one that leaves: the playlist has its end when the output has.
     playlist = folder / "index.m3u8"
     camera.end()
     daemon.wait_for("an idle output", lambda: states()[0] == "idle", LIMIT)
@@ -142,7 +142,7 @@ def test_who_leaves_makes_place_and_what_nobody_sends_is_silence(stage):
     daemon.wait_for("two participants", lambda: len(daemon.room("standup")["status"]["participants"]) == 2, LIMIT)
     before_names = segments()
     first.end()
-    # The playlist goes on with the second participant.
+    # The playlist continues with the second participant.
     after = daemon.wait_for("the second participant", lambda: (found := session()) and
                             found["participant"] != before["participant"] and found, LIMIT)
     assert after["sdp"] != before["sdp"]

@@ -86,7 +86,7 @@ def test_outputs_of_the_daemon(stage):
         receiver.read(lambda: len(receiver.packets) > 20 and 200 in receiver.said)
         assert {packet[0] for packet in receiver.packets} == {lines[kind][1]}
         assert {packet[3] for packet in receiver.packets} == {lines[kind][2]}
-        # So many are kept for a socket whose reader comes late.
+        # This many are kept for a socket whose reader comes late.
         sequences = [packet[1] for packet in receiver.packets][:20]
         assert sequences == [(sequences[0] + number) % 65536 for number in range(len(sequences))]
         report = next(data for part in receiver.reports for kind, data in part if kind == 200)
@@ -94,7 +94,7 @@ def test_outputs_of_the_daemon(stage):
     names = {data[8:] for receiver in (video, sound) for part in receiver.reports for kind, data in part if kind == 202}
     assert len(names) == 1, names
 
-    # A receiver that lost a picture gets a keyframe from the sender.
+    # A receiver that lost a frame gets a keyframe from the sender.
     video.read_keyframe(lines["video"][2])
 
     def outputs():
@@ -124,7 +124,7 @@ def test_outputs_of_the_daemon(stage):
     assert counts["dropped_packets"] > 0, counts
     assert daemon.room("standup")["status"]["recordingState"] == "off"
 
-    # Another configuration: the streams say goodbye, the call goes on.
+    # Another configuration: the streams say goodbye, the call continues.
     worker = daemon.worker("standup")
     daemon.write({"standup": {**room, "outputs": []}})
     video.read(lambda: 203 in video.said)
@@ -137,7 +137,7 @@ def test_outputs_of_the_daemon(stage):
 
 
 def test_a_port_to_send_from_that_somebody_else_has(stage):
-    """It is told, the recording goes on, and so does the output when the port is free."""
+    """It is reported, the recording continues, and so does the output when the port is free."""
     server = stage.serve()
     start_camera(stage, server, ROOM)
     port, source = rtp.free_ports(), rtp.free_ports()
@@ -258,11 +258,11 @@ def test_a_participant_is_pushed_to_a_whip_server(stage):
     wait_until_seen(endpoint, notes)
 
     def moving():
-        """Pictures that are no slate; a source is tried again until it works."""
+        """Frames that are no slate; a source is tried again until it works."""
         return sum(fact.get("change", 0) > 0.5 for fact in json_objects(notes.read_text().splitlines()))
     endpoint.wait_for("the camera's pictures", lambda: moving() >= 45, LIMIT)
     daemon.process.signal(signal.SIGTERM)
     assert daemon.process.wait(LIMIT) == 0, daemon.process.story()
-    # The picture of the test camera, whose counter runs, and its sound.
+    # The video of the test camera, whose counter runs, and its audio.
     closed = endpoint.wait_for_event("closed", LIMIT)
     assert closed["framesDecoded"] >= 45 and closed["lastCounter"] > closed["firstCounter"], endpoint.story()

@@ -28,7 +28,7 @@ def run(*command, **options):
 
 
 def test_every_dependency_is_pinned():
-    """Two builds of one commit take the same packages, whoever moves a tag or publishes a version meanwhile."""
+    """Two builds of one commit take the same packages, even if a tag is moved or a version published in between."""
     packages = re.findall(r"\.package\(\s*url:[^)]*\)", (ROOT / "Package.swift").read_text())
     assert packages and all(re.search(r'exact: "\d+\.\d+\.\d+"', package) for package in packages), packages
 

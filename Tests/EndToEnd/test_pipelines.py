@@ -18,7 +18,7 @@ from stage import LIMIT, free_port
 ROOM = "123123"
 NOBODY = f"socketio+http://127.0.0.1:{free_port()}/1"
 
-# One colour, so that a decoded picture tells which capture it came from.
+# One colour, which shows from which capture a decoded frame came.
 CAPTURE = """
 description: One colour.
 gives: { video: raw }
@@ -30,7 +30,7 @@ parameters:
   picture_format: { element: picture_format, property: caps, type: caps }
   colour: { element: source, property: foreground-color, type: int, default: 4278190335 }
 """
-# Fails after a few pictures, as a driver may.
+# Fails after a few frames, as a driver may.
 ENCODER = """
 description: An encoder that gives up.
 accepts: { video: raw }
@@ -57,7 +57,7 @@ def listed(process):
 
 
 def wait_for_frames(recorder, storage, count):
-    """Waits until so many frames are written; the size of a file tells little where all are of one colour."""
+    """Waits until this many frames are written; the size of a file says little where all are of one colour."""
     def written():
         time.sleep(0.3)
         try:

@@ -81,7 +81,7 @@ def live(stage, monkeypatch, disk):
 
 
 class Reports:
-    """What was reported, by the index in the log: recordings that ended, exports, deletions."""
+    """The reports, by the index in the log: recordings that ended, exports, deletions."""
 
     def __init__(self, history):
         self.finished, self.exports, self.deleted, folders = [], [], [], {}
@@ -118,18 +118,18 @@ class Cut:
         return self.image / str(path).removeprefix(self.history.root).strip("/")
 
     def before(self, reported):
-        """Of what was reported before the cut, what was there and not deleted since."""
+        """The files reported before the cut, that were there and not deleted since."""
         return [(index, path) for index, path in reported
                 if index < self.cut and self.history.find(path, self.cut) is not None]
 
     def versions(self, path, index):
-        """What a path led to from a report on."""
+        """The target of a path from a report on."""
         ends = [at + 1 for at in range(index, self.cut)
                 if self.history.records[at].kind == "R" and self.history.records[at].path == path]
         return [self.history.held(self.history.find(path, at), at) for at in [index, *ends, self.cut]]
 
     def check(self, tapedeck):
-        """What is wrong; nothing is."""
+        """The faults; none is found."""
         wrong = [*self.wrong_files(), *self.wrong_verdicts(tapedeck)]
         if self.storage.exists():
             repair = subprocess.run([tapedeck, "repair", "--directory", self.storage, "--json"], capture_output=True, text=True,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tapedeck probe` measures a call of its own camera: on loopback, with packets lost, and sent back by a foreign peer that
-delays sound or shows one picture again and again."""
+"""`tapedeck probe` measures a call that its camera makes: on loopback, with packets lost, and sent back by a foreign peer
+that delays audio or shows one frame again and again."""
 
 import json
 import subprocess

@@ -19,7 +19,7 @@ RETURN_LIMIT = 60
 
 
 class Sender:
-    """What a host sends, in bits a second."""
+    """Bits a second that a host sends."""
 
     def __init__(self, net, role):
         self.net, self.role = net, role
@@ -35,7 +35,7 @@ class Sender:
 
 
 def figures(browser):
-    """What the browser has received by now."""
+    """Bytes that the browser has received by now."""
     before = sum(fact.get("event") == "stats" for fact in browser.facts)
     browser.tell("stats")
     stats = browser.wait_for("figures", lambda: [
@@ -45,7 +45,7 @@ def figures(browser):
 
 
 def watched(browser, sender, seconds):
-    """Bits a second second by second, and the longest freeze meanwhile."""
+    """Bits a second second by second, and the longest freeze in that time."""
     rates, longest, last = [], 0.0, figures(browser)
     for _ in range(seconds):
         rates.append(round(sender.rate(1)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets that were lost on the way and came again: counted per track, and told wherever a recording is judged."""
+"""Packets that were lost on the way and came again: counted per track, and reported wherever a recording is judged."""
 
 import json
 import time
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.media, pytest.mark.long]
 
 @pytest.mark.parametrize("first", ["camera", "recorder"])
 def test_retransmissions_are_counted(stage, lossy, first):
-    """Who is there first makes the offer."""
+    """The first peer in the room makes the offer."""
     server = stage.start("room", *lossy.inside("r", stage.tapedeck_path, "serve", "--listen", "0.0.0.0:0", "--json"))
     port = server.wait_for_port()
     storage = stage.folder / "storage"
@@ -48,7 +48,7 @@ def test_retransmissions_are_counted(stage, lossy, first):
     verify = stage.run_tapedeck("verify", folder, "--json")
     tracks = {track["media"]: track for track in verify.result()["tracks"]}
     assert tracks["video"]["packets_repaired"] > 10, tracks
-    # Sound is concealed, not repeated.
+    # Audio is concealed, not repeated.
     assert tracks["audio"]["packets_repaired"] == 0 < tracks["audio"]["packets_lost"], tracks
     counted = [record for record in journal_of(folder) if record["kind"] == "packets-counted"]
     last = [record for record in counted if record["track"] == tracks["video"]["number"]][-1]

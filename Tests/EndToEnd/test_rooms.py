@@ -24,7 +24,7 @@ def room(server, name, **more):
 
 
 def sound(stage, server, name):
-    """A camera that costs little: it sends sound only."""
+    """A camera that costs little: it sends audio only."""
     return stage.tapedeck("camera", room_url(server, name), "--video", "none", "--host-address", "127.0.0.1",
                           "--duration", "900s", "--json")
 
@@ -70,7 +70,7 @@ def test_rooms_without_a_place_wait_and_the_most_important_is_first(stage):
     assert "maximum_rooms" in queued["reason"] and "worker" not in queued, queued
     wait_for_units(daemon, "first")
 
-    # Somebody who is more important: the recording that goes on is finished, and its room waits.
+    # A room with a higher priority: the recording in progress is finished, and its room waits.
     define(daemon, {"first": first, "second": second, "urgent": {**urgent, "priority": 90}})
     daemon.wait_for_phase("urgent", "joined")
     assert "urgent" in daemon.log("room.left")[0], daemon.log("room.left")
@@ -82,7 +82,7 @@ def test_rooms_without_a_place_wait_and_the_most_important_is_first(stage):
     daemon.wait_for("the metric", lambda: (
         'tapedeck_rooms{phase="queued"} 2\n' in daemon.metrics()))
 
-    # When it is over, whoever has waited the longest is next.
+    # When it is over, the room that has waited longest is next.
     define(daemon, {"first": first, "second": second})
     daemon.wait_for_phase("second", "joined")
     daemon.wait_for_phase("first", "queued")
@@ -104,7 +104,7 @@ def test_schedules_requests_and_empty_rooms(stage):
         daemon.wait_for_phase(name, "joined")
     daemon.post("/v1/rooms/closed/stop")
     daemon.wait_for_phase("closed", "idle")
-    # Both stay while nobody has come, and leave when the last one has gone.
+    # Both stay while no participant has come, and leave when the last one has gone.
     peers = [sound(stage, server, name) for name in ("open", "asked")]
     for name in ("open", "asked"):
         wait_for_units(daemon, name)
@@ -114,7 +114,7 @@ def test_schedules_requests_and_empty_rooms(stage):
         daemon.wait_for_phase(name, "idle")
         folder, = daemon.wait_for_export(name)
         assert_plays(folder / "call.mkv")
-    # The window is still open: whoever asks gets the room back.
+    # The window is still open: a request gets the room back.
     daemon.post("/v1/rooms/open/record")
     daemon.wait_for_phase("open", "joined")
 
@@ -187,7 +187,7 @@ def test_whoever_is_put_out_stays_away_as_long_as_configured(stage):
         wait_for_units(daemon, name)
     put_out(server, "back", "disconnect")
     put_out(server, "gone", "leaved")
-    # What it says of itself while it stays away lasts for seconds; the log keeps it.
+    # The status lasts for seconds while it stays away; the log keeps it.
     left = daemon.wait_for("its going", lambda: events(daemon, "room.left", "back"))[0]
     assert "kicked us from the room" in left, left
     failed = daemon.wait_for_phase("gone", "failed")
@@ -333,7 +333,7 @@ def test_a_restart_of_the_room_server_costs_no_recording(stage, size):
     server.kill()
     for name in names:
         daemon.wait_for_phase(name, "joining")
-        # Media go from peer to peer: nobody needs the server for them.
+        # Media go from peer to peer and do not need the server.
         wait_for_units(daemon, name, more=50)
     server = serve()
     for name in names:

@@ -22,7 +22,7 @@ from notes import Notes, is_slate
 
 ROOM = "rtsp"
 PASSWORD = "long-enough"
-# What gst-launch says when a source has no more pads and a link has none.
+# gst-launch's message when a source has no more pads and a link has none.
 UNLINKED = "Delayed linking failed"
 
 
@@ -85,10 +85,9 @@ def gstreamer(stage, url, output, depayloader="rtpvp8depay"):
 
 
 def received_by_gstreamer(stage, url, output, depayloader="rtpvp8depay", least=rtp.SOME_SECONDS):
-    """
-    gst-launch that has received some seconds. Where both of a source's pads come at once, the threads that bring them
-    may get into each other's way at the links that waited for them: it says so, or not, and nothing comes from then on.
-    One that gets nothing is started anew; what each of them said is in the report.
+    """ gst-launch that has received some seconds. Where both of a source's pads come at once, the threads that bring
+    them may get into each other's way at the links that waited for them: it says so, or not, and nothing comes from
+    then on. One that gets nothing is started again; the output of each is in the report.
     """
     for _ in range(5):
         reader = gstreamer(stage, url, output, depayloader)
@@ -102,7 +101,7 @@ def received_by_gstreamer(stage, url, output, depayloader="rtpvp8depay", least=r
 
 
 def answer(url, *flags):
-    """What ffprobe says of a URL: codecs, or the refusal."""
+    """The answer of ffprobe to a URL: codecs, or the refusal."""
     done = subprocess.run(["ffprobe", "-v", "error", "-rtsp_transport", "tcp", *flags, "-show_entries",
                            "stream=codec_name", "-of", "csv=p=0", url], capture_output=True, text=True, timeout=LIMIT)
     return done.stdout.split() or done.stderr
@@ -117,7 +116,7 @@ def test_readers_get_every_frame_and_their_death_is_not_noticed(stage):
     participant, = service.participants()
     service.wait_for_path("standup", participant, status=401)
 
-    # Nobody is told what is there, but those who may see it.
+    # Only clients with access learn which paths exist.
     assert service.describe("standup") == service.describe("nowhere") == 401
     assert "401" in answer(service.url("standup", participant, user="carrot:wrong-password@"))
     assert "404" in answer(service.url("standup", participant, user=f"stranger:{PASSWORD}@"))
@@ -233,7 +232,7 @@ def test_only_so_many_clients_are_let_in(stage):
 
     def let_in():
         client = rtp.RTSPClient(url)
-        # Who is not let in is told so, or closed, and not left to wait: a timeout is a failure.
+        # A refused client gets an answer, or is closed, and does not wait: a timeout is a failure.
         with contextlib.suppress(rtp.Refused, ConnectionError):
             client.description()
             return client
@@ -271,7 +270,7 @@ def test_only_chosen_rooms_and_so_many_participants_are_served(stage):
     daemon.write(daemon.rooms)
     daemon.post("/v1/reload")
     service.wait_for_path("standup", other)
-    # And nobody's where the room is not among those that are served.
+    # And no one's where the room is not among those that are served.
     daemon.sections["rtsp"]["rooms"] = ["elsewhere"]
     daemon.write({**daemon.rooms, "elsewhere": {"url": room_url(server, "elsewhere")}})
     daemon.post("/v1/reload")
@@ -345,10 +344,10 @@ def test_a_stream_of_an_rtsp_server_is_sent_as_a_camera(stage):
     stage.aiortc(rooms, ROOM, "--receive", "--notes", notes.path)
     camera = stage.tapedeck("camera", room_url(rooms, ROOM), "--video", source, "--audio", source, "--size", "320x180",
                             "--codec", "vp8")
-    # The test picture with its counter, and its beep.
+    # The test pattern with its counter, and its beep.
     notes.wait_for("pictures", "video", lambda frame: frame["spread"] > 10 and not is_slate(frame))
     notes.wait_for("beep", "audio", lambda frame: frame["peak"] > 8000, count=75, holds=any)
-    # While its server is away there is the slate, and nobody is told the password.
+    # While its server is away there is the slate, and no one gets the password.
     daemon = service.daemon
     daemon.write({"standup": {**daemon.rooms["standup"], "url": room_url(server, "elsewhere")}})
     notes.wait_for("slate", "video", is_slate)
@@ -370,7 +369,7 @@ def make_authority(folder):
 
 
 def issue(folder):
-    """The certificate, with a serial number of its own each time."""
+    """The certificate, with a new serial number each time."""
     openssl("x509", "-req", "-in", folder / "request.pem", "-CA", folder / "authority.pem", "-CAkey",
             folder / "authority.key", "-CAcreateserial", "-copy_extensions", "copy", "-days", 2, "-out",
             folder / "certificate.pem")
@@ -381,7 +380,7 @@ def openssl(*arguments):
 
 
 def serial_number(port, context):
-    """Of the certificate that a new client is shown."""
+    """The serial number of the certificate that a new client gets."""
     with socket.create_connection(("127.0.0.1", port), timeout=LIMIT) as plain:
         with context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
             return connection.getpeercert()["serialNumber"]
@@ -396,7 +395,7 @@ def first_line(port, context):
 
 
 def widths(path):
-    """Widths of the pictures in a file, each once, in the order in which they come."""
+    """Widths of the frames in a file, each once, in the order in which they come."""
     shown = subprocess.run(["ffprobe", "-v", "quiet", "-select_streams", "v", "-show_entries", "frame=width", "-of",
                             "csv=p=0", path], capture_output=True, text=True, timeout=LIMIT).stdout
     return list(dict.fromkeys(re.findall(r"\d+", shown)))
@@ -430,12 +429,12 @@ def test_tls_who_speaks_and_ends(stage):
     issue(stage.folder)
     daemon.wait_for("the new certificate", lambda: serial_number(service.port, trusting) != old, LIMIT)
 
-    # Somebody who sends more sound is shown, in the same stream.
+    # A participant that sends more audio is shown, in the same stream.
     loud = start_camera(stage, server, "--audio-bitrate", "160k", "--size", "480x270")
     second, = set(service.participants(2)) - {first}
     watching.wait_for("pictures of who speaks", lambda: widths(speaker) == ["320", "480"], LIMIT)
 
-    # Who leaves ends its path, and the clients there.
+    # A participant that leaves ends its path, and the clients there.
     gone = ffmpeg(stage, service.url("standup", second), stage.folder / "gone.mkv", name="gone")
     gone.wait_for("its first packets", lambda: (stage.folder / "gone.mkv").exists()
                   and (stage.folder / "gone.mkv").stat().st_size > 0, LIMIT)
@@ -446,7 +445,7 @@ def test_tls_who_speaks_and_ends(stage):
     watching.wait(LIMIT)
     assert widths(speaker) == ["320", "480"], watching.story()
 
-    # The server's death is nobody else's.
+    # The server's death affects nothing else.
     worker = daemon.worker("standup")
     process, = [child for child in children(daemon.process.process.pid) if is_server(child)]
     os.kill(process, signal.SIGKILL)
@@ -456,7 +455,7 @@ def test_tls_who_speaks_and_ends(stage):
     assert daemon.worker("standup") == worker
     assert daemon.room("standup")["status"]["recordingState"] == "recording"
 
-    # A configuration without it ends it, and the call goes on.
+    # A configuration without it ends it, and the call continues.
     del daemon.sections["rtsp"]
     daemon.write(daemon.rooms)
     daemon.wait_for("no server", lambda: not any(map(is_server, children(daemon.process.process.pid))), LIMIT)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the daemon keeps to itself: secrets, files outside its storage, modes of files, an interface that is closed."""
+"""Things that the daemon keeps private: secrets, files outside its storage, modes of files, a closed HTTP API."""
 
 import contextlib
 import hashlib
@@ -67,7 +67,7 @@ def recorded_call(stage, daemon, server, room="standup", on_server="one"):
 # Secrets.
 
 class Secrets:
-    """A secret for every place that takes one, each with a text of its own that is searched for."""
+    """A secret for every place that takes one, each with a separate text that is searched for."""
 
     def __init__(self, folder, monkeypatch):
         self.folder, self.monkeypatch, self.texts = folder / "credentials", monkeypatch, {}
@@ -93,7 +93,7 @@ def descendants(pid):
 
 
 def every_answer(daemon, headers):
-    """The answers to every GET of the interface, and of every link in it, as one text."""
+    """The answers to every GET of the HTTP API, and of every link in it, as one text."""
     recordings = [recording["id"] for recording in daemon.get("/v1/recordings", **headers)["recordings"]]
     paths = ["/", "/healthz", "/readyz", "/metrics", "/v1/session", "/v1/overview", "/v1/rooms", "/v1/openapi.yaml",
              "/v1/recordings"]
@@ -114,7 +114,7 @@ def every_answer(daemon, headers):
 
 
 def events_until(daemon, token, *kinds):
-    """What the event stream replays from its beginning, until these events have come."""
+    """The event stream's replay from its beginning, until these events have come."""
     return raw(daemon, b"\r\n".join([
         b"GET /v1/events HTTP/1.1", b"Host: localhost", b"Last-Event-ID: 0",
         b"Authorization: Bearer " + token.encode()]), until=lambda answer: all(kind in answer for kind in kinds))[1]
@@ -148,7 +148,7 @@ def test_no_secret_is_told_anywhere(stage, monkeypatch):
         webhooks=[
             {"url": f"{hook_url}/{secrets.variable('hook_path')}?key={secrets.file('hook_query')}",
              "secret": secrets.variable("hook"), "events": ["*"]},
-            # Nobody there: what fails is logged as well.
+            # No receiver: failures are logged as well.
             {"url": f"http://127.0.0.1:9/{secrets.variable('dead_hook')}", "secret": secrets.file("dead_secret")}])
     token = bearer(secrets.text("api"))
     get_plain = daemon.get
@@ -199,7 +199,7 @@ def test_no_secret_is_told_anywhere(stage, monkeypatch):
     broken["rooms"]["wrong"]["url"] = f"socketio+http://me:{secrets.file('room_user')}@h/x"
     broken["rooms"]["closed"]["secret"] = [secrets.file("password_list")]
     broken["rooms"]["bad"] = {"url": f"socketio+http://h/x?dialect={secrets.file('dialect')}", "join": "no"}
-    # Variables that the daemon's environment does not have are a problem of their own.
+    # Variables that the daemon's environment does not have are a separate problem.
     daemon.path.write_text(json.dumps(broken))
     status, _, body = daemon.request("POST", "/v1/reload", headers=token)
     assert status == 422 and len(json.loads(body)["problems"]) >= 6, body
@@ -278,7 +278,7 @@ def test_no_path_leads_out_of_the_storage(stage):
         body = answer.partition(b"\r\n\r\n")[2]
         assert PASSWORDS not in answer and b"CANARY" not in answer and b"SQLite format" not in answer, target
         assert b"X-Injected" not in answer.partition(b"\r\n\r\n")[0], target
-        # What a dot stands for is nobody's business here: only names that are listed exist.
+        # The meaning of a dot does not matter here: only names that are listed exist.
         assert status in (400, 404, 405, 414) or (status == 200 and prefix + name + suffix in (b"/",)), (target, answer)
         assert body, target
     exports = f"/v1/recordings/{recording['id']}/exports"
@@ -288,7 +288,7 @@ def test_no_path_leads_out_of_the_storage(stage):
         assert status in (201, 400, 422), body
         assert status != 201 or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", text), text
         assert daemon.request("POST", exports, {"layout": text})[0] in (400, 422)
-    # Nobody of that name was there: the export fails and writes nothing.
+    # No participant of that name was there: the export fails and writes nothing.
     for text in ("..", "../../..", "/etc/passwd", "../../../../canary", "%2e%2e", "--output=/tmp/x", "a\0b"):
         status, _, body = daemon.request("POST", exports, {"layout": "tracks", "participant": text})
         assert status in (202, 400, 422), body
@@ -339,7 +339,7 @@ def test_links_in_the_storage_are_not_followed(stage):
         made.mkdir()
         shutil.copy(copies[2] / "journal.jsonl", made)
         (made / "tracks").symlink_to(copies[2] / "tracks")
-        # A journal that nobody ends to write.
+        # A journal whose writer never ends.
         piped = parent / "standup" / folder.name.replace(ident, "5" * len(ident))
         (piped / "tracks").mkdir(parents=True)
         os.mkfifo(piped / "journal.jsonl")
@@ -462,7 +462,7 @@ def test_without_a_token_only_this_host_may_ask(stage):
 
 
 def documented_scopes():
-    """The scope of each operation, by method and path, as the OpenAPI document tells; None for those without one."""
+    """The scope of each operation, by method and path, from the OpenAPI document; None for those without one."""
     text = (ROOT / "Sources" / "Control" / "OpenAPI" / "openapi.yaml").read_text()
     text = text.partition("\npaths:\n")[2].partition("\ncomponents:\n")[0]
     found = {}
@@ -515,10 +515,10 @@ def test_a_login_serves_our_own_page_only(stage):
     assert daemon.request("POST", "/v1/reload", headers=login)[0] == 403, "a cookie alone shows nothing"
     assert daemon.request("POST", "/v1/reload", headers={**login, "Origin": "https://evil.example"})[0] == 403
     assert daemon.request("POST", "/v1/reload", headers={**login, "Origin": origin})[0] == 204
-    # The login ends, for whoever has the cookie.
+    # The login ends, for anyone with the cookie.
     assert daemon.request("DELETE", "/v1/session", headers={**login, "Origin": origin})[0] == 204
     assert daemon.request("GET", "/v1/rooms", headers=login)[0] == 401
-    # Whoever guesses is slowed down, and does not lock out who knows.
+    # Guessing is slowed down, and does not lock out clients with a token.
     assert daemon.request("GET", "/v1/rooms", headers=bearer(secret))[0] == 200
     began = time.monotonic()
     answers = [daemon.request("GET", "/v1/rooms", headers=bearer(f"guess-number-{number:04}"))[0]

@@ -41,14 +41,14 @@ def test_segments_follow_each_other_without_a_frame_lost(stage):
         assert_plays(pathlib.Path(result["output"]))
         heard = media.streams(result["output"], "audio")
         sound += sum(len(media.packets(result["output"], stream["index"])) for stream in heard)
-        # The last one may have ended with its first picture.
+        # The last one may have ended with its first frame.
         assert len(heard) == 1 or result is results[-1], media.describe(result["output"])
         if result is results[-1] and not media.streams(result["output"], "video"):
-            # It ended before the pictures came to a keyframe: their last ones are in the segment before.
+            # It ended before the video came to a keyframe: its last frames are in the segment before.
             continue
         found = [frame.counter for frame in media.frames(result["output"])]
         assert found[0] is not None and sum(counter is None for counter in found) < len(found) / 4, found
-        # Pictures that are too poor to read are there all the same, each behind another.
+        # Frames that are too poor to read are there all the same, each after another.
         for index, counter in enumerate(found):
             if counter is None:
                 found[index] = found[index - 1] + 1
@@ -154,7 +154,7 @@ def test_a_recording_begins_before_it_was_ordered(stage):
     status, _, answer = daemon.request("PATCH", "/v1/rooms/standup",
                                        {"record": {"tags": ["weekly", "late"], "notes": "With a guest"}})
     assert status == 200, answer
-    # What was kept, and what came after the order.
+    # The media that were kept, and those after the order.
     wait_for_seconds(daemon.process, daemon.storage, 3)
     peer.end(LIMIT)
     folder, = daemon.wait_for_export("standup", LIMIT)

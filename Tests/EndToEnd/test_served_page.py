@@ -5,7 +5,7 @@ import urllib.request
 
 import media
 import pytest
-from dashboard import chromium
+from dashboard import CAMERA, check_accessible, chromium
 from figures import SLACK, assert_all_counted, assert_plays, assert_whole
 from peers import room_url
 from recordings import interrupted, record_frames, start_recorder, wait_for_silence
@@ -110,7 +110,43 @@ def test_a_room_has_an_address_to_share(stage):
             page.goto(home + path)
             assert page.get_by_label("Room", exact=True).input_value() == name
         # What is no room's address.
-        assert page.goto(f"{home}/a/b").status == 404
+        for path in ("/a/b", "/favicon.ico"):
+            assert page.goto(home + path).status == 404
+
+
+def test_another_camera_is_chosen_during_a_call(stage):
+    """The others see it, and what was switched off stays off."""
+    server = stage.serve()
+    with chromium(*CAMERA[1:], "--use-fake-device-for-media-stream=device-count=3") as browser:
+        pages = [browser.new_context().new_page() for _ in range(2)]
+        for page in pages:
+            page.goto(f"http://127.0.0.1:{server.port}/?room=standup&autojoin=1")
+        first, second = pages
+        second.wait_for_function("() => document.querySelector('video[data-peer]')?.currentTime > 0.5", timeout=90_000)
+        camera = first.get_by_label("Camera", exact=True)
+        first.wait_for_function("() => document.getElementById('camera').options.length === 3")
+        assert first.get_by_label("Microphone", exact=True).is_visible()
+        before = camera.input_value()
+        first.get_by_role("button", name="Stop camera").click()
+        # The second of Chromium measures depth, which is not sent.
+        camera.select_option(index=2)
+        first.wait_for_function("before => { const [track] = tapedeckRoom.localStream.getVideoTracks();"
+                                " return track.readyState === 'live' && track.getSettings().deviceId !== before; }", arg=before)
+        sent = "() => [...tapedeckRoom.peers.values()][0].getSenders().map(sender => sender.track)"
+        first.wait_for_function(f"() => ({sent})().includes(tapedeckRoom.localStream.getVideoTracks()[0])")
+        assert first.evaluate("tapedeckRoom.localStream.getVideoTracks()[0].enabled") is False
+        first.get_by_role("button", name="Start camera").click()
+        shown = second.evaluate("document.querySelector('video[data-peer]').getVideoPlaybackQuality().totalVideoFrames")
+        second.wait_for_function("count => document.querySelector('video[data-peer]').getVideoPlaybackQuality()"
+                                 ".totalVideoFrames > count + 30", arg=shown, timeout=90_000)
+        check_accessible(first)
+        # One that is gone is told, and the camera before stays.
+        first.evaluate("document.getElementById('camera').add(new Option('Gone', 'no-such-device'))")
+        kept = first.evaluate("tapedeckRoom.localStream.getVideoTracks()[0].getSettings().deviceId")
+        camera.select_option("no-such-device")
+        first.get_by_text("This device cannot be used").wait_for()
+        first.wait_for_function("kept => document.getElementById('camera').value === kept", arg=kept)
+        assert first.evaluate("tapedeckRoom.localStream.getVideoTracks()[0].readyState") == "live"
 
 
 def test_a_full_room_says_how_many_it_takes(stage):

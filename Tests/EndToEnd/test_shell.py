@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The daemon's commands: orders, events, deleting, and what they say to somebody who mistypes."""
+"""The daemon's commands: orders, events, deleting, and their messages about mistyped input."""
 
 import json
 import pathlib
@@ -26,7 +26,7 @@ class Shell:
         return self.stage.run_tapedeck(*arguments, "--config", self.daemon.path)
 
     def say(self, *arguments):
-        """What a command prints that does what it is told: one line."""
+        """The output of a command that succeeds: one line."""
         process = self.run(*arguments)
         assert process.exit_code == 0 and process.output.count("\n") == 0, process.whole_story()
         return process.output
@@ -71,13 +71,13 @@ def test_a_room_is_recorded_by_orders(stage):
     table = shell.run("recordings").output.splitlines()
     assert [line.split()[0] for line in table] == ["ID", *found] and all("finished" in line for line in table[1:]), table
 
-    # By its daemon, which tells of it; where one is wrong, nothing goes.
+    # By its daemon, which reports it; where one is wrong, nothing is deleted.
     first, second = found
     assert "nothing was deleted" in shell.refused("recordings", "delete", second, "nonsense")
     assert shell.say("recordings", "delete", first[:8]) == f"deleted {first}"
     events.wait_for("its event", lambda: kinds("recording.deleted") == [first])
     assert [each["id"] for each in daemon.recordings()] == [second]
-    # The stream goes on where it was in another connection, and ends with the daemon.
+    # The stream continues in another connection, and ends with the daemon.
     shown = lines.wait_for("the line", lambda: [line for line in lines.output.splitlines() if "recording.deleted" in line])
     assert first in shown[0] and first not in lines.messages, shown
     assert daemon.process.end() == 0, daemon.process.story()

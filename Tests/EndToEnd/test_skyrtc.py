@@ -51,7 +51,7 @@ def finish(recorder):
 
 
 def ours(server, known=()):
-    """The ids of our own memberships, oldest first: everybody who joined and is none of the peers."""
+    """The ids of our own memberships, oldest first: every member that joined and is none of the peers."""
     return [fact["sid"] for fact in json_objects(server.messages.splitlines())
             if fact["event"] == "join" and fact["sid"] not in known]
 
@@ -124,13 +124,13 @@ def test_three_peers_one_late_one_early_one_crashing(stage):
     assert early.end(LIMIT) == 0, early.story()
     wait_for_more(recorder, storage, 4)
     crashing.kill()
-    # Whoever stays goes on: what the others sent last may still be on its way into files.
+    # The peer that stays continues: the last packets of the others may still be on their way into files.
     wait_for_growth(recorder, own_tracks)
     wait_until_seen(first, notes)
     story = finish(recorder)
-    # A server that does not answer for long is joined anew.
+    # A server that does not answer for long is joined again.
     own = ours(server, {peer.sid for peer in (first, crashing, early)})[-1]
-    # Our going is told by the end of our WebSocket.
+    # The end of our WebSocket announces our leave.
     first.wait_for("the end of our call", lambda: [
         fact for fact in first.facts if fact.get("event") == "dropped" and fact["member"] == own], LIMIT)
     no_violations(server)
@@ -139,7 +139,7 @@ def test_three_peers_one_late_one_early_one_crashing(stage):
     assert len(videos) == 3 and len(media.streams(recorder.exported, "audio")) == 3, story
     assert_share(recorder, videos[0], figures["framesSent"], story)
     assert_saw(figures, first.story())
-    # Who came and left before whom; by the clock of a sender that is late, its last picture may be older than another's.
+    # Joins and leaves in order; by the clock of a late sender, its last frame may be older than another's.
     journal = journal_of(recording_folder(storage))
     joined, left = ([record["participant"] for record in journal if record["kind"] == kind]
                     for kind in ("participant-joined", "participant-left"))
@@ -169,8 +169,8 @@ def test_each_of_a_room_gets_the_codec_that_it_takes(stage, preferred):
     assert all(result["framesSent"][codec] > 0 for codec in ("VP8", "H264")), camera.story()
 
 
-# What we prefer, who offers, and what Chromium, which names H.264 first, and aiortc, which names VP8 first, get: the table
-# of docs/camera.md.
+# Our preference, the offerer, and the result for Chromium, which names H.264 first, and aiortc, which names VP8 first:
+# the table of docs/camera.md.
 CODECS = [
     ("any", "they", "H264", "VP8"),
     ("vp8", "they", "VP8", "VP8"),
@@ -192,7 +192,7 @@ def test_each_gets_the_codec_that_it_prefers(stage, preferred, offers, of_chromi
         server.wait_for("the camera", lambda: len(ours(server)) == (1 if offers == "they" else 3), LIMIT)
         return found
 
-    # Whoever comes to a room offers to those who are there.
+    # A newcomer to a room offers to those present.
     ours_now = camera() if offers == "they" else None
     browser = stage.start("chromium", python("peers"), PEERS / "browser_peer.py", "--skyrtc", url, "--room", ROOM,
                           "--receive", "--prefer", "h264")
@@ -216,7 +216,7 @@ def test_each_gets_the_codec_that_it_prefers(stage, preferred, offers, of_chromi
 
 def test_a_call_is_taken_and_survives_the_server(stage):
     server, successor = skyrtc_server(stage, "call"), skyrtc_server(stage, "call")
-    # Where it is, another one is at once: we give up soon when there is none.
+    # The successor takes the server's place at once: the client soon abandons a server that is gone.
     proxy = Proxy(server.port)
     recorder = recorder_of(stage, f"skyrtc+ws://127.0.0.1:{proxy.port}?dialect=call&user=tapedeck", *SEND)
     server.wait_for("us", lambda: "tapedeck" in server.messages, LIMIT)
@@ -225,7 +225,7 @@ def test_a_call_is_taken_and_survives_the_server(stage):
     caller.wait_for_event("ring", LIMIT)
     wait_for_media(recorder, storage)
     proxy.target = successor.port
-    # At once: one that shuts down tells each of us of the other's going.
+    # At once: a server that shuts down announces to each of us that the other leaves.
     server.kill()
     no_violations(server)
     caller.wait_for_event("disconnected", LIMIT)
@@ -272,7 +272,7 @@ def test_a_restart_of_the_server_costs_no_media(stage):
     videos = media.streams(recorder.exported, "video")
     assert len(videos) == 2, story
     old, new = [media.span(recorder.exported, video["index"]) for video in videos]
-    # The first call went on when the second had begun.
+    # The first call continued when the second had begun.
     assert old[0] < new[0] < old[1], story
     for video in videos:
         assert_counters(recorder.exported, video["index"], losses(recorder), story)
@@ -300,7 +300,7 @@ def test_apps_of_both_kinds_meet_in_our_rooms(stage):
         # Ours, and those of the peers before it.
         peer.wait_for("the calls of those who left", lambda: closed() >= left, LIMIT)
         assert peer.end(LIMIT) == 0, peer.story()
-        # Each with the two others and with us, once: nobody's offer met another's.
+        # Each with the two others and with us, once: no two offers crossed.
         assert peer.event("end")["connections"] == 3, peer.story()
         assert closed() == 3, peer.story()
 

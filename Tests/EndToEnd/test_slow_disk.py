@@ -30,7 +30,7 @@ def test_a_recording_on_a_slow_disk_is_whole(stage, slow_disk):
 
 @pytest.mark.media
 def test_a_recording_is_exported_when_the_disk_is_done_with_it(stage, slow_disk):
-    """However long that takes: whoever waits is told, and may interrupt again."""
+    """However long that takes: the user gets a message, and may interrupt again."""
     server = stage.room_server(5)
     hold = stage.folder / "hold"
     peer = stage.aiortc(server, ROOM, "--send", "synthetic", "--size", "320x180")
@@ -64,11 +64,12 @@ def test_who_stays_is_written_while_the_files_of_who_leaves_are_closed(stage, sl
     def closed():
         return journal.read_text().count('"track-closed"')
 
-    # What was under way when one left, and then a second of who stays.
+    # Packets under way when one left, and then a second of the one that stays.
     wait_for_more(recorder, storage)
     wait_for_more(recorder, storage)
     assert closed() == 0, recorder.story()
-    # Both files of who leaves at once, beside the round of who stays: one does not wait for the other.
+    # Both files of the one that leaves at once, in addition to the round of the one that stays: one does not wait for
+    # the other.
     recorder.wait_for("files that are closed side by side", lambda: len(list(hold.parent.glob("hold.*"))) >= 3)
     hold.unlink()
     recorder.wait_for("closed files", lambda: closed() == 2, LIMIT)
@@ -102,7 +103,7 @@ def test_a_room_that_is_closed_slowly_does_not_cost_its_neighbour(stage, slow_di
     wait_for_more(daemon.process, recordings / "quick")
     assert not daemon.log("worker is ended") and "recording-finished" not in journal.read_text()
     hold.unlink()
-    # The worker that goes on for the other completes it all the same.
+    # The worker that continues for the other completes it all the same.
     daemon.wait_for("the end of the recording", lambda: "recording-finished" in journal.read_text())
     assert daemon.worker("quick") == worker and daemon.room("quick")["restarts"] == 0
 
@@ -111,7 +112,7 @@ def test_a_room_that_is_closed_slowly_does_not_cost_its_neighbour(stage, slow_di
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_disk_that_takes_nothing_for_a_while_costs_no_worker_and_no_media(stage, slow_disk, monkeypatch):
-    """For longer than a worker may be silent, while somebody has its dashboard open and wants keyframes."""
+    """For longer than a worker may be silent, while a browser has its dashboard open and requests keyframes."""
     server = stage.serve("--room-size", "4")
     hold = stage.folder / "hold"
     with monkeypatch.context() as patch:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make soak` says of its counts."""
+"""The verdict of `make soak` on its counts."""
 
 import random
 import sys
@@ -31,7 +31,7 @@ def test_a_leak_of_descriptors_is_found(counts, joins, leak):
 
 
 def test_memory_is_judged_when_it_is_warm():
-    """What twenty minutes find in spite of counts that lie close to a line by chance."""
+    """The findings of twenty minutes, in spite of counts that lie close to a line by chance."""
     assert judge(samples(20, 200, resident=1))[0]
     assert not judge(samples(20, 200, resident=2))[0]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images of participants are made in processes of their own: none that records decodes what peers send."""
+"""Images of participants are made in separate processes: none that records decodes data from peers."""
 
 import json
 import resource

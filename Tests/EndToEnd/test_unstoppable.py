@@ -48,7 +48,7 @@ def wait_for_more_units(daemon, name, more=50):
 
 
 def finished(daemon, name, order=True):
-    """The folder of the only recording of a room, and what is told of it, when it is exported and judged."""
+    """The folder of the only recording of a room, and the report on it when it is exported and judged."""
     if order:
         daemon.post(f"/v1/rooms/{name}/stop")
     # Each file that is closed, and the export, wait for their disk.
@@ -65,7 +65,7 @@ def finished(daemon, name, order=True):
 
 @pytest.mark.parametrize("who", ["supervisor", "all"])
 def test_a_stall_of_a_minute_ends_no_worker_and_no_recording(stage, who):
-    """As on a machine that swaps: nobody is killed for what nobody could do, and what is missing is told."""
+    """As on a machine that swaps: no process is killed for a general stall, and gaps are reported."""
     stall = seconds("STALL", 60)
     server = stage.serve()
     names = ["one", "two"]
@@ -123,7 +123,7 @@ def test_a_stall_of_a_minute_ends_no_worker_and_no_recording(stage, who):
 # Disks.
 
 def test_a_slow_disk_costs_sixteen_participants_nothing(stage, slow_disk, monkeypatch):
-    """Every fdatasync and fsync of supervisor and worker takes 1.5 s; twelve send sound, four pictures as well."""
+    """Every fdatasync and fsync of supervisor and worker takes 1.5 s; twelve send audio, four video as well."""
     room = 1234
     length = seconds("SLOW_DISK", 300)
     janus = stage.janus({room: {"publishers": 20, "audiocodec": "opus", "videocodec": "vp8", "bitrate": 0}})
@@ -149,7 +149,7 @@ def test_a_slow_disk_costs_sixteen_participants_nothing(stage, slow_disk, monkey
         assert status["worker"]["processID"] == worker and status["restarts"] == 0
         time.sleep(1)
     assert len(daemon.log("recording.started")) == 1
-    # Units that the recorder drops are told as degraded.
+    # Units that the recorder drops are reported as degraded.
     assert not daemon.log("worker is ended") and not daemon.log("recording.degraded"), daemon.process.story()
     stood_still = daemon.log("stood still")
     dropped = dropped_datagrams() - dropped
@@ -171,11 +171,12 @@ def test_a_slow_disk_costs_sixteen_participants_nothing(stage, slow_disk, monkey
          answers=len(answers), answer_median_ms=round(answers[len(answers) // 2], 1), answer_most_ms=round(answers[-1], 1))
     assert len(found) == 20 and left_out == 0 and not stood_still
     assert answers[-1] <= MOST_MILLISECONDS, answers[-10:]
-    # What the kernel threw away came to nobody, and sound is not sent twice.
+    # Packets that the kernel dropped reached no one, and audio is not sent twice.
     assert lost <= dropped and sum(count for _, count in holes) <= dropped and len(gaps) <= dropped, (lost, holes, gaps)
 
 
-# Of an answer with a room's status, on a machine that encodes for sixteen beside it; tests of the gate assert no times.
+# The delay of an answer with a room's status, on a machine that also encodes for sixteen; tests of the gate assert no
+# times.
 MOST_MILLISECONDS = 100
 
 
@@ -188,7 +189,7 @@ FLOODS = ("clocks", "tracks", "sequences", "units", *BY_SOURCE, "reports", "requ
 
 @pytest.mark.parametrize("kind", FLOODS)
 def test_a_flood_costs_the_others_nothing(stage, kind):
-    """A minute of 10 Mbit/s of what no sender should send, beside somebody who behaves well."""
+    """A minute of 10 Mbit/s of packets that no sender should send, next to a participant that behaves well."""
     server = stage.serve("--room-size", "4")
     daemon = Daemon(stage, {"standup": {"url": room_url(server, "standup")}})
     daemon.wait_for_phase("standup", "joined")
@@ -243,17 +244,17 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
          units={record["track"]: record["units"] for record in closed if record["track"] not in mine.values()},
          degraded=len(daemon.log("recording.degraded")), put_out=flooder.event("disconnected") is not None, frames=len(frames), captured=captured, first=counters[0],
          last=counters[-1], holes=media.lost_frames(frames), lost={kind: lost.get(number) for kind, number in mine.items()})
-    # He has one file of each kind, and every picture from the first to the last is in it.
+    # The participant has one file of each kind, and every frame from the first to the last is in it.
     assert len(mine) == len([record for record in numbers.values() if record["participant"] == other]) == 2, mine
     assert_readable(frames)
     assert not media.lost_frames(frames) and counters[-1] - counters[0] + 1 == len(frames)
     assert counters[0] <= SLACK and captured - SLACK < counters[-1] < captured, (counters[0], counters[-1], captured)
     sound = folder / numbers[mine["audio"]]["file"]
     assert len(media.gaps(sound, 0, AUDIO_PACKET)) <= lost.get(mine["audio"], 0) <= A_FEW
-    # What the flood leaves on the disk is bounded, whatever the flood is.
+    # The flood's files on the disk are bounded, whatever the flood is.
     most_files = MOST_TRACKS if kind in ("tracks", "payload_types") else MOST_FILES
     assert recordings == 1 and len(files) <= most_files and journal <= MOST_JOURNAL * (1 + length / 60)
-    # Who floods is to blame, and not the disk.
+    # The flooder is to blame, and not the disk.
     assert not [line for line in daemon.log("recording.degraded") if "the disk" in line]
     assert dropped[other] == [0, 0], dropped
     if kind == "reports":
@@ -270,7 +271,7 @@ def test_a_flood_costs_the_others_nothing(stage, kind):
 MOST_FILES = 16
 # 48 at once for each participant, four in a minute, and those that were there.
 MOST_TRACKS = 60
-# What a worker may grow by for sources that it does not know.
+# The growth that a worker may have for sources that it does not know.
 MOST_MEMORY = 60 << 20
 # Bytes a minute, the other one's share included.
 MOST_JOURNAL = 400_000
@@ -279,14 +280,14 @@ MOST_JOURNAL = 400_000
 # Clocks.
 
 FAULTS = [("ahead", 3600), ("back", 1), ("freeze", 60), ("restart", 0)]
-# Of the wall clock, in milliseconds.
+# Tolerance of the wall clock, in milliseconds.
 NEAR = 20
 FPS, CAMERA_FPS = 10, 30
 
 
 @pytest.mark.parametrize("fault, length", FAULTS)
 def test_a_clock_that_goes_wrong_is_placed_right(stage, fault, length):
-    """What a sender's RTP clock does moves nothing in the export: not what he sends, and not the others."""
+    """Faults of a sender's RTP clock move nothing in the export: neither its own media, nor the others."""
     server = stage.serve("--room-size", "4")
     daemon = Daemon(stage, {"standup": {"url": room_url(server, "standup")}})
     daemon.wait_for_phase("standup", "joined")
@@ -317,7 +318,7 @@ def test_a_clock_that_goes_wrong_is_placed_right(stage, fault, length):
     zero = sorted(before)[len(before) // 2]
     beeps = [1000 * ((beep - zero + 0.5) % 1 - 0.5) for stream in streams_of(call, sid, "audio")
              for beep in media.beeps(call, stream["index"])]
-    # Sound has no counter; a second too much or too little shows in its length.
+    # Audio has no counter; a second too much or too little shows in its length.
     sound = sorted(packet.time for stream in streams_of(call, sid, "audio")
                    for packet in media.packets(call, stream["index"]))
     too_long = 1000 * (sound[-1] - sound[0] + AUDIO_PACKET - AUDIO_PACKET * len(sound) - (
@@ -356,6 +357,6 @@ def streams_of(path, participant, kind):
 
 
 def places_of(path, participant, fps):
-    """Of each picture, its counter, and its time in the file less that since the first one was taken."""
+    """For each frame, its counter, and its time in the file less that since the first one was taken."""
     return [(frame.counter, frame.time - frame.counter / fps) for stream in streams_of(path, participant, "video")
             for frame in media.frames(path, stream["index"]) if frame.counter is not None]

@@ -2,7 +2,7 @@
 """Finished recordings go to a remote, are verified there, and come back: rclone, SeaweedFS's S3, WebDAV, read by boto3."""
 
 import contextlib
-import http.server
+import hashlib
 import json
 import shutil
 import signal
@@ -11,60 +11,16 @@ import threading
 
 import pytest
 from daemon import Daemon
-from remotes import PASSWORD, PLAIN_SECRET, READER_KEY, READER_SECRET, SECRET, SeaweedFS, WebDAV
+from faults import FaultProxy, says
+from peers import room_url
+from remotes import PASSWORD, READER_KEY, READER_SECRET, SECRET, SeaweedFS, WebDAV
 from stage import LIMIT
+from uploads import assert_no_secret, check, files, problem, recording, start, upload_of, wait_for_upload
 
 pytestmark = pytest.mark.media
 
 # More than rclone sends in one request: three parts more.
 LARGE = (200 << 20) + (40 << 20)
-
-
-@pytest.fixture(scope="module")
-def call(tmp_path_factory, tapedeck_path):
-    """A storage directory with one recording of a call, exported."""
-    folder = tmp_path_factory.mktemp("call")
-    subprocess.run([tapedeck_path, "demo", "--duration", "4s"], cwd=folder, check=True, capture_output=True, timeout=LIMIT)
-    journal, = folder.rglob("journal.jsonl")
-    return journal.parents[3]
-
-
-def recording(storage):
-    journal, = storage.rglob("journal.jsonl")
-    return journal.parent
-
-
-def files(folder):
-    """Bytes of what is to be uploaded, by name."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*")
-            if path.is_file() and not path.name.startswith(".")}
-
-
-def start(stage, call, section, remote, name="daemon", change=lambda folder: None, **upload):
-    """A daemon that finds the recording at its start."""
-    storage = stage.folder / f"{name}-storage"
-    shutil.copytree(call, storage)
-    change(recording(storage))
-    config = stage.folder / "rclone.conf"
-    config.write_text(section)
-    return Daemon(stage, {}, name, storage={"upload": {"remote": remote, "config": str(config), **upload}})
-
-
-def upload_of(daemon):
-    return next((found.get("upload") for found in daemon.recordings()), None)
-
-
-def wait_for_upload(daemon):
-    def is_done():
-        upload = upload_of(daemon)
-        return upload if upload and upload.get("finished") else None
-    return daemon.wait_for("the upload", is_done)
-
-
-def assert_no_secret(*processes):
-    for process in processes:
-        for secret in (SECRET, PLAIN_SECRET, READER_SECRET, PASSWORD):
-            assert secret not in process.messages + process.output, process.story()
 
 
 def test_a_recording_is_uploaded_and_comes_back_on_another_host(stage, call):
@@ -107,6 +63,28 @@ def test_a_recording_is_uploaded_and_comes_back_on_another_host(stage, call):
     assert_no_secret(fetched, again, none)
 
 
+def test_a_segment_is_uploaded_while_the_next_is_recorded(stage):
+    server = WebDAV(stage)
+    config = stage.folder / "rclone.conf"
+    config.write_text(server.section())
+    rooms = stage.serve("--room-size", "4")
+    daemon = Daemon(stage, {"hall": {"url": room_url(rooms, "hall"), "record": {"segment": "1MB"}}},
+                    storage={"upload": {"remote": "cloud:calls", "config": str(config)}})
+    camera = stage.tapedeck("camera", room_url(rooms, "hall"), "--json", "--size", "320x180")
+
+    def is_uploaded():
+        by_state = {state: [found for found in daemon.recordings() if found["state"] == state]
+                    for state in ("recording", "finished")}
+        done = [found for found in by_state["finished"] if (found.get("upload") or {}).get("finished")]
+        return done if done and by_state["recording"] else None
+    uploaded = daemon.wait_for("the upload of a segment beside the next", is_uploaded)[-1]
+    there = server.folder / uploaded["upload"]["place"].removeprefix("cloud:")
+    assert json.loads((there / "manifest.json").read_text())["segment"] >= 1
+    assert (there / "call.mkv").stat().st_size > 500_000
+    assert camera.end() in (0, 130), camera.story()
+    assert daemon.process.end() == 0, daemon.process.story()
+
+
 @pytest.mark.parametrize("verify", ["checksum", "read"])
 def test_a_remote_without_checksums_is_read_back(stage, call, verify):
     server = WebDAV(stage)
@@ -146,10 +124,136 @@ def test_a_repair_writes_the_manifest_of_what_nobody_exports(stage, call):
     assert json.loads((folder / "manifest.json").read_text())["files"] and not (folder / "call.mkv").exists()
 
 
+def openssl(*arguments):
+    return subprocess.run(["openssl", *arguments], capture_output=True, text=True, timeout=LIMIT)
+
+
+@pytest.fixture
+def keys(stage):
+    """A key to sign with, and what verifies: as the documents say."""
+    secret, public = stage.folder / "signing.pem", stage.folder / "public.pem"
+    assert openssl("genpkey", "-algorithm", "ed25519", "-out", secret).returncode == 0
+    assert openssl("pkey", "-in", secret, "-pubout", "-out", public).returncode == 0
+    return secret, public
+
+
+def is_signed(folder, public):
+    """What openssl says."""
+    checked = openssl("pkeyutl", "-verify", "-rawin", "-pubin", "-inkey", public, "-in", folder / "certificate.txt",
+                      "-sigfile", folder / "certificate.txt.sig")
+    assert (checked.returncode == 0) == ("Signature Verified Successfully" in checked.stdout), checked
+    return checked.returncode == 0
+
+
+def test_a_certificate_is_signed_and_proved_elsewhere(stage, call, keys):
+    secret, public = keys
+    server = WebDAV(stage)
+    daemon = start(stage, call, server.section(), "cloud:of us", signing_key=str(secret))
+    folder = recording(daemon.storage)
+    identity = folder.name.split("-")[1]
+    there = server.folder / wait_for_upload(daemon)["place"].removeprefix("cloud:")
+    assert is_signed(there, public) and is_signed(folder, public)
+    first = (folder / "certificate.txt.sig").read_bytes()
+    assert len(first) == 64
+
+    # Another export writes another certificate.
+    daemon.post(f"/v1/recordings/{identity}/exports", {"layout": "audio"})
+    daemon.wait_for("another signature", lambda: (folder / "certificate.txt.sig").exists() and first != (
+        folder / "certificate.txt.sig").read_bytes() and is_signed(folder, public))
+    daemon.wait_for("its upload", lambda: files(there) == files(folder) and (upload_of(daemon) or {}).get("finished"))
+    assert is_signed(there, public)
+    assert daemon.process.end() == 0
+    assert "certificates are signed" in daemon.process.messages
+
+    def verify(key=public):
+        return stage.run_tapedeck("verify", folder, "--key", key, "--json")
+
+    shutil.rmtree(folder)
+    fetched = stage.run_tapedeck("recordings", "fetch", identity, "--config", daemon.path)
+    assert fetched.exit_code == 0, fetched.story()
+    found = verify()
+    assert found.exit_code == 0, found.story()
+    der = subprocess.run(["openssl", "pkey", "-pubin", "-in", public, "-outform", "DER"], capture_output=True, check=True)
+    fingerprint = hashlib.sha256(der.stdout).hexdigest()
+    listed = len(found.result()["files"])
+    assert found.result()["signature"] == {"key_sha256": fingerprint, "files": listed} and listed >= 5
+    text = stage.run_tapedeck("verify", folder, "--key", public)
+    assert f"signed by:  key {fingerprint}, {listed} files" in text.output and identity in text.output, text.story()
+
+    # One who changes a file must change what is signed.
+    whole = files(folder)
+
+    def changed(name, content, words, key=public):
+        path = folder / name
+        path.unlink(missing_ok=True) if content is None else path.write_bytes(content)
+        refused = verify(key)
+        assert refused.exit_code == 5 and words in refused.messages + refused.output, refused.story()
+        assert len(refused.messages.strip().splitlines()) == 1, refused.messages
+        for again, before in whole.items():
+            (folder / again).write_bytes(before)
+
+    signature, certificate = whole["certificate.txt.sig"], whole["certificate.txt"]
+    changed("certificate.txt.sig", None, "the certificate is not signed: cannot open")
+    changed("certificate.txt", None, "the certificate is not signed: cannot open")
+    for cut in (b"", signature[:63], signature + b"x"):
+        changed("certificate.txt.sig", cut, "is no signature: these have 64 bytes")
+    changed("certificate.txt.sig", bytes([signature[0] ^ 1]) + signature[1:], "was changed, or signed with another key")
+    changed("certificate.txt", certificate.replace(b"verdict:", b"Verdict:"), "was changed, or signed with another key")
+    other = stage.folder / "other.pem"
+    openssl("genpkey", "-algorithm", "ed25519", "-out", other)
+    openssl("pkey", "-in", other, "-pubout", "-out", stage.folder / "other-public.pem")
+    changed("certificate.txt", certificate, "was changed, or signed with another key", stage.folder / "other-public.pem")
+    # A manifest that lies goes with the export that was changed.
+    export = whole["call.mkv"] + b"x"
+    manifest = json.loads(whole["manifest.json"])
+    for digest in manifest["files"]:
+        if digest["name"] == "call.mkv":
+            digest |= {"bytes": len(export), "sha256": hashlib.sha256(export).hexdigest()}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    changed("call.mkv", export, "its SHA-256 is not that of the signed certificate")
+    # Wrong files and uses are no damage.
+    for key in (secret, stage.folder / "missing.pem"):
+        assert verify(key).exit_code == 2
+    single = stage.run_tapedeck("verify", folder / "call.mkv", "--key", public)
+    assert single.exit_code == 2 and "--key takes a recording" in single.messages, single.story()
+    # No line of the key is in a log or an answer.
+    lines = secret.read_text().splitlines()[1]
+    assert not any(lines in process.messages + process.output for process in stage.running)
+
+
+def test_a_key_that_cannot_be_used_is_one_line_and_stops_nothing(stage, call, keys):
+    secret, public = keys
+    other, sealed = stage.folder / "ec.pem", stage.folder / "sealed.pem"
+    openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", other)
+    openssl("pkey", "-in", secret, "-aes256", "-passout", "pass:x", "-out", sealed)
+    rows = [(other, "is a key of another kind than Ed25519"),
+            (sealed, "is not a private key without a passphrase in PEM"),
+            (public, "is not a private key without a passphrase in PEM"),
+            (stage.folder, "is not a regular file"),
+            (stage.folder / "missing.pem", "cannot be read: No such file or directory")]
+    path, storage = stage.folder / "keys.yaml", stage.folder / "keys"
+    storage.mkdir()
+    for key, words in rows:
+        path.write_text(json.dumps({"storage": {"directory": str(storage), "minimum_free": "1MB",
+                                                "signing_key": str(key)}}))
+        checked = stage.run_tapedeck("run", "--check", "--config", path)
+        told = [line for line in checked.messages.splitlines() if "storage.signing_key: " in line]
+        assert checked.exit_code == 2 and len(told) == 1 and told[0].endswith(f"{key} {words}"), checked.story()
+    path.write_text(json.dumps({"storage": {"directory": str(storage), "minimum_free": "1MB", "signing_key": str(secret)}}))
+    assert stage.run_tapedeck("run", "--check", "--config", path).exit_code == 0
+
+    server = WebDAV(stage)
+    daemon = start(stage, call, server.section(), "cloud:of us", signing_key=str(sealed))
+    wait_for_upload(daemon)
+    assert not (recording(daemon.storage) / "certificate.txt.sig").exists()
+    assert len(daemon.log("certificates are not signed")) == 1, daemon.process.story()
+
+
 def test_a_remote_that_hangs_blinds_and_blocks_nothing(stage, call):
     server, hang = SeaweedFS(stage), threading.Event()
-    with s3_that_says(404, "NoSuchBucket", hang) as slow:
-        daemon = start(stage, call, server.section(endpoint=slow), f"arc:{server.bucket}")
+    with contextlib.closing(FaultProxy(server.port)) as proxy:
+        proxy.fault = lambda exchange, body: hang.wait(LIMIT * 2) and says(404, "NoSuchBucket")(exchange, body)
+        daemon = start(stage, call, server.section(endpoint=proxy.url), f"arc:{server.bucket}")
         daemon.wait_for("the age", lambda: any(
             line.startswith("tapedeck_upload_oldest_seconds ") and not line.endswith(" 0")
             for line in daemon.metrics().splitlines()), 30)
@@ -218,46 +322,6 @@ def test_a_remote_that_is_down_loses_nothing(stage, call):
         "no upload waits", lambda: "tapedeck_upload_oldest_seconds 0\n" in daemon.metrics())
 
 
-@contextlib.contextmanager
-def s3_that_says(status, code, when=None):
-    """An S3 server that answers everything with one error, `when` that is set."""
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def answer(self):
-            if when:
-                when.wait(LIMIT * 2)
-            body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()
-            with contextlib.suppress(ValueError):
-                self.rfile.read(int(self.headers.get("Content-Length", "0")))
-            self.send_response(status)
-            self.send_header("Content-Type", "application/xml")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
-        do_GET = do_PUT = do_HEAD = do_POST = do_DELETE = answer
-
-        def log_message(self, *arguments):
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def check(stage, section, remote="arc:recordings", secrets=None, command=("run", "--check")):
-    config, path = stage.folder / "rclone.conf", stage.folder / "checked.yaml"
-    config.write_text(section)
-    storage = stage.folder / "checked"
-    storage.mkdir(exist_ok=True)
-    path.write_text(json.dumps({"storage": {"directory": str(storage), "minimum_free": "1MB",
-                                            "upload": {"remote": remote, "config": str(config)}}}))
-    return stage.run_tapedeck(*command, "--config", path, secrets=secrets)
-
-
 def test_what_is_wrong_with_a_remote_is_one_line(stage):
     server, cloud = SeaweedFS(stage), WebDAV(stage)
     good = check(stage, server.section())
@@ -278,22 +342,18 @@ def test_what_is_wrong_with_a_remote_is_one_line(stage):
          "arc:recordings", None),
         ("the remote does not let this user do that", server.section(), "arc:another", None),
     ]
-    with s3_that_says(404, "NoSuchBucket") as none, s3_that_says(403, "RequestTimeTooSkewed") as skewed:
-        faults += [("the remote has no such bucket or folder", server.section(endpoint=none), "arc:recordings", None),
-                   ("this host's clock is wrong, or the remote's", server.section(endpoint=skewed), "arc:recordings", None)]
-        for line, section, remote, secrets in faults:
-            found = check(stage, section, remote, secrets)
-            told = [text for text in found.messages.splitlines() if "storage.upload: " in text]
-            assert found.exit_code == 2 and len(told) == 1, found.story()
-            assert told[0].split("storage.upload: ", 1)[1].startswith(line), told
-            assert_no_secret(found)
+    for line, section, remote, secrets in faults:
+        found = check(stage, section, remote, secrets)
+        assert problem(found).startswith(line), found.story()
+        assert_no_secret(found)
 
 
-def test_the_doctor_tries_the_remote(stage):
-    server = SeaweedFS(stage)
-    for section, words in ((server.section(), "takes files and gives them back"),
-                           (server.section(secret="wrong"), "the remote refuses the user or the secret")):
-        found = check(stage, section, command=("doctor",))
-        line, = (text for text in found.output.splitlines() if " upload " in text)
-        assert words in line, found.story()
-        assert ("warning" in line) == (words != "takes files and gives them back"), line
+def test_the_doctor_tries_the_remote_and_the_key(stage, keys):
+    server, (secret, public) = SeaweedFS(stage), keys
+    for section, key, remote_words, key_words in (
+            (server.section(), secret, "takes files and gives them back", f"{secret} has the key"),
+            (server.section(secret="wrong"), public, "the remote refuses the user or the secret", "is not a private key")):
+        found = check(stage, section, command=("doctor",), signing_key=str(key))
+        for name, words in ((" upload ", remote_words), (" signing ", key_words)):
+            line, = (text for text in found.output.splitlines() if name in text[:20])
+            assert words in line and ("warning" in line) == (key == public), found.story()

@@ -44,7 +44,7 @@ def test_a_recording_is_certified(stage):
     assert all(track["decoding"]["errors"] == 0 for track in certificate["tracks"]), certificate["tracks"]
     assert certificate["journal"]["chained_lines"] == certificate["journal"]["lines"]
     assert certificate["decoder"].startswith("ffmpeg version")
-    # What we hashed, others hash the same; the manifest and the text beside call.mkv say it too.
+    # Other programs compute the same hashes; the manifest and the text next to call.mkv have them too.
     sums = "".join(f"{file['sha256']}  {file['name']}\n" for file in certificate["files"])
     checked = subprocess.run(["sha256sum", "--check", "--strict"], input=sums, cwd=folder, text=True,
                              capture_output=True)
@@ -86,7 +86,7 @@ def test_a_decoder_that_is_ended_has_decoded_nothing(stage):
 
 def test_black_frozen_and_silent_stretches_are_told(stage):
     path = stage.folder / "made.mkv"
-    # Two seconds of a moving picture, two black ones, and three of one and the same picture; sound in the middle.
+    # Two seconds of moving video, two black ones, and three of one and the same frame; audio in the middle.
     picture = ("testsrc2=s=320x240:r=15:d=2[a];color=black:s=320x240:r=15:d=2[b];"
                "color=red:s=320x240:r=15:d=3[c];[a][b][c]concat=n=3[out]")
     sound = "sine=440:r=48000:d=7,volume='between(t,3,4)':eval=frame"

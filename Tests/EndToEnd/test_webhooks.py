@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Webhooks of a running daemon: signed, retried, kept over a restart, given up, and without a secret in the log."""
+"""Webhooks of a running daemon: signed, retried, kept over a restart, failed for good, and without a secret in the
+log."""
 
 from daemon import Daemon
 from peers import room_url
@@ -63,7 +64,7 @@ def test_a_call_is_told_and_a_reload_changes_who_is_told(stage):
         kinds = [fact["kind"] for fact in taken(first)]
         return kinds if {"recording.started", "recording.finished"} <= set(kinds) else None
     kinds = first.wait_for("both ends", told)
-    # What is tried again comes after later ones.
+    # Retries come after later deliveries.
     in_order = sorted(kinds) if daemon.log("webhook delivery failed") else kinds[::-1]
     assert in_order == ["recording.finished", "recording.started"]
     recording, = daemon.recordings()
@@ -95,11 +96,11 @@ def test_a_receiver_that_is_down_is_told_later_and_one_that_is_gone_never(stage)
     down.wait_for("the second attempt", lambda: deliveries(down))
     fact, = taken(down)
     assert fact["signed"] and fact["body"]["room"] == "a"
-    # The same delivery again, signed anew, until it is taken.
+    # The same delivery again, with a new signature, until it is accepted.
     fickle.wait_for("the third attempt", lambda: len(deliveries(fickle)) >= 3)
     assert len({fact["delivery"] for fact in deliveries(fickle)}) == 1
     assert all(fact["signed"] for fact in deliveries(fickle))
-    # Given up at once, if the answer came in time; what happens later is told.
+    # Failed for good at once, if the answer came in time; later events are sent.
     daemon.wait_for("a dead letter", lambda: figure(daemon, "tapedeck_webhook_dead_letters") == 1)
     assert len(deliveries(gone)) == 1 or f":{gone.port}" in "".join(daemon.log("webhook delivery failed"))
     assert daemon.request("DELETE", "/v1/rooms/a")[0] == 204

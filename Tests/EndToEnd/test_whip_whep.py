@@ -5,10 +5,11 @@ import types
 
 import media
 import pytest
-from figures import assert_nearly_all, assert_saw, assert_whole
+from figures import assert_nearly_all, assert_plays, assert_saw, assert_whole
 from peers import wait_until_seen
-from recordings import assert_nothing_noted, interrupted, wait_for_both_ways, wait_for_media, wait_for_more
-from stage import LIMIT, free_port
+from recordings import (assert_nothing_noted, interrupted, recorded, start_recorder, wait_for_both_ways, wait_for_media,
+                        wait_for_more)
+from stage import LIMIT, PEERS, free_port, python
 from proxy import Proxy
 
 TOKEN = "sesame-Opens.0"
@@ -36,7 +37,7 @@ def wait_for_sessions(endpoint):
 
 
 def wait_for_ends(endpoint, count):
-    """Waits until the endpoint has told of so many sessions that were ended, all of which it has answered by now."""
+    """Waits until the endpoint has reported this many ended sessions, all of which it has answered by now."""
     endpoint.wait_for(f"{count} ends", lambda: len(requests(endpoint, "DELETE")) >= count, LIMIT)
 
 
@@ -148,7 +149,7 @@ def test_media_outlive_the_way_to_the_endpoint(stage):
     wait_for_sessions(endpoint)
     wait_for_media(recorder, storage)
     wait_until_seen(endpoint, notes)
-    # Nobody listens there.
+    # There is no listener.
     proxy.target = free_port()
     proxy.cut()
     wait_for_more(recorder, storage)
@@ -179,7 +180,7 @@ def test_an_endpoint_that_restarts_is_found_again(stage):
     wait_for_sessions(endpoint)
     recorder.wait_for("pictures", lambda: len(list(storage.rglob("*video*"))) == 1, LIMIT)
     endpoint.kill()
-    # Nobody is told: that the media are gone is noticed by their silence.
+    # There is no notice: the loss of the media is detected by their silence.
     second = stage.whip_endpoint(port=port)
     wait_for_sessions(second)
     assert sorted(fact["status"] for fact in requests(second, "DELETE")) == [404, 404], second.story()
@@ -187,8 +188,46 @@ def test_an_endpoint_that_restarts_is_found_again(stage):
     recorder.wait_for("new pictures", lambda: len(list(storage.rglob("*video*"))) == 2, LIMIT)
     camera.end(LIMIT)
     recorder.end(LIMIT)
-    # Once each: nobody is there twice.
+    # Once each: no one is there twice.
     assert [fact["status"] for fact in requests(second, "POST")] == [201, 201], second.story()
     second.wait_for("two ends", lambda: len(closed(second, True)) + len(closed(second, False)) == 2, LIMIT)
     assert closed(second, sends=False)[0]["framesDecoded"] > 0, second.story()
     assert len(media.streams(stage.folder / "call.mkv", "video")) >= 1, recorder.story()
+
+
+def odd_endpoint(stage, kind, *flags):
+    endpoint = stage.start("odd-endpoint", python("peers"), PEERS / "odd_whip_endpoint.py", "--odd", kind, *flags)
+    endpoint.port = endpoint.wait_for_port()
+    return endpoint
+
+
+def record_odd(stage, endpoint, *flags, secrets=None):
+    """Records two seconds of such an endpoint; the exported file and the recorder."""
+    exported, recorder = start_recorder(stage, url(endpoint, "whep/cam1"), "--duration", "2s", *flags, secrets=secrets)
+    return exported, recorded(recorder)
+
+
+@pytest.mark.parametrize("kind", ["loose", "sound-only", "empty-line"])
+def test_answers_that_others_make_are_taken(stage, kind):
+    endpoint = odd_endpoint(stage, kind)
+    exported, recorder = record_odd(stage, endpoint)
+    assert_plays(exported)
+    kinds = sorted(stream["codec_type"] for stream in media.streams(exported))
+    assert kinds == (["audio"] if kind == "sound-only" else ["audio", "video"]), recorder.story()
+    assert [fact["status"] for fact in requests(endpoint, "DELETE")] == [200], endpoint.story()
+
+
+def test_a_candidate_with_a_name_is_reached(stage):
+    exported, _ = record_odd(stage, odd_endpoint(stage, "named"), "--wait", "20s")
+    assert_plays(exported)
+
+
+def test_relays_that_an_answer_names_are_used_by_the_next_offer(stage):
+    """An endpoint that names them in its answer to OPTIONS too does not come so far (RFC 9725 section 4.6)."""
+    port = free_port()
+    stage.start("coturn", "turnserver", "-n", "--lt-cred-mech", "--user", "carrot:abc==", "--realm", "tapedeck.test", "--listening-ip",
+                "127.0.0.1", "--relay-ip", "127.0.0.1", "--listening-port", port, "--allow-loopback-peers", "--no-cli", "--log-file",
+                "stdout", "--pidfile", stage.folder / "coturn.pid", "--db", stage.folder / "coturn.db", "--no-tls", "--no-dtls")
+    link = f'<turn:127.0.0.1:{port}?transport=udp>; rel="ice-server"; username="carrot"; credential="abc=="; credential-type: "password";'
+    exported, _ = record_odd(stage, odd_endpoint(stage, "late-relay", "--link", link), "--wait", "40s", "--relay-only")
+    assert_plays(exported)

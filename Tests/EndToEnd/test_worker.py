@@ -23,6 +23,7 @@ class Worker:
     def __init__(self, stage):
         self.stage, self.storage = stage, stage.folder / "storage"
         self.process = stage.tapedeck("worker")
+        self.specs, self.revision = {}, 0
         self.event("ready")
 
     def send(self, command, value=None, **values):
@@ -38,8 +39,19 @@ class Worker:
         if record:
             order["record"] = {"isAutomatic": True, "video": True, "audio": True, "emptyAfterSeconds": empty,
                                **(record if isinstance(record, dict) else {})}
-        self.send("join", order)
+        self.be(room, **order)
         self.event("joined", room)
+
+    def be(self, room, **values):
+        """Has the room be as before but for these values; returns the revision."""
+        self.revision += 1
+        self.specs[room] = {**self.specs.get(room, {}), **values}
+        self.write(json.dumps({"be": {"_0": self.specs[room], "revision": self.revision}}) + "\n")
+        return self.revision
+
+    def wait_for_revision(self, room, revision):
+        return self.process.wait_for(f"revision {revision}", lambda: self.status(room).get("revision", 0) >= revision
+                                     and self.status(room))
 
     def events(self, name, room=None):
         found = [fact[name] for fact in self.process.facts if name in fact]
@@ -131,17 +143,16 @@ def test_orders_while_media_flow(stage):
     worker.grows("orders")
     worker.send("mark", room="orders", text="decision")
 
-    worker.send("pause", room="orders")
-    worker.process.wait_for("pause", lambda: worker.status("orders")["recordingState"] == "paused")
+    def recording(wish):
+        return worker.wait_for_revision("orders", worker.be("orders", recording=wish))["recordingState"]
+    assert recording("paused") == "paused"
     time.sleep(3)
-    worker.send("resume", room="orders")
-    worker.process.wait_for("resume", lambda: worker.status("orders")["recordingState"] == "recording")
+    assert recording("on") == "recording"
     worker.grows("orders")
 
-    worker.send("stopRecording", room="orders")
+    assert recording("off") == "off"
     assert worker.finished("orders")["_1"]["id"] == one["id"]
-    worker.process.wait_for("off", lambda: worker.status("orders")["recordingState"] == "off")
-    worker.send("record", room="orders")
+    assert recording("on") in ("waiting", "recording")
     two = worker.started("orders", 2)
     worker.grows("orders")
     worker.send("requestKeyframe", room="orders", participant=None)
@@ -156,7 +167,7 @@ def test_orders_while_media_flow(stage):
     assert markers == ["mark", "paused", "resumed"]
     output, report = exported(stage, one["folder"])
     assert_plays(output)
-    # The files went on over the pause, and the time in them is true.
+    # The files stayed open over the pause, and the time in them is true.
     assert [track["kind"] for track in report["tracks"]] == ["video", "audio"]
     assert all(track["gaps"] == 0 for track in report["tracks"]), report
     video, = media.streams(output, "video")
@@ -164,7 +175,7 @@ def test_orders_while_media_flow(stage):
     longest = max(after - before for before, after in zip(times, times[1:]))
     paused, resumed = (record["at"] / 1e9 for record in journal(one["folder"])
                        if record.get("name") in ("paused", "resumed"))
-    # Pictures come again with the next keyframe, whenever that is.
+    # Video comes again with the next keyframe, whenever that is.
     assert longest > (resumed - paused) / 2, (longest, resumed - paused)
     again, _ = exported(stage, two["folder"], "two.mkv")
     assert_plays(again)
@@ -208,7 +219,7 @@ def test_goes_on_after_a_kill_as_the_next_part(stage):
     manifest = json.loads((pathlib.Path(recording["folder"]) / "manifest.json").read_text())
     assert [part["number"] for part in manifest["parts"]] == [1, 2]
 
-    # A finished recording does not go on: the next media start another.
+    # A finished recording does not continue: the next media start another.
     third = Worker(stage)
     third.join(server, "crash", continues=recording["folder"])
     assert "finished" in third.event("commandFailed", "crash")["reason"]
@@ -236,7 +247,7 @@ def test_ends_well(stage, number):
 
 
 def test_a_terminal_that_is_closed_ends_no_worker(stage):
-    """The supervisor reads its configuration again then, and goes on."""
+    """The supervisor reads its configuration again then, and continues."""
     worker = Worker(stage)
     worker.process.signal(signal.SIGHUP)
     beats = len(worker.events("heartbeat"))
@@ -249,7 +260,7 @@ def test_garbage_does_no_harm(stage):
     worker.join(server, "noise")
     camera(stage, server, "noise")
     worker.started("noise")
-    garbage = ["nonsense", "{}", '{"join":{"_0":{}}}', '{"leave":{}}', "\0\1", "x" * (2 << 20), '{"x":1']
+    garbage = ["nonsense", "{}", '{"be":{"_0":{},"revision":1}}', '{"leave":{}}', "\0\1", "x" * (2 << 20), '{"x":1']
     for line in garbage:
         worker.write(line + "\n")
     worker.process.wait_for("answers", lambda: len(worker.events("commandFailed")) == len(garbage))
@@ -286,7 +297,7 @@ def test_stills_and_graphs(stage):
     path.write_bytes(job.stdout)
     picture, = media.probe(path)["streams"]
     assert (picture["codec_name"], picture["width"], picture["height"]) == ("mjpeg", 320, 180)
-    # What is no frame, or claims to be a huge one, is no image.
+    # Data that are no frame, or claim to be a huge one, are no image.
     for wrong in (b"", coded[:20], coded[:6] + struct.pack("<HH", 16383, 16383) + coded[10:]):
         job = subprocess.run([stage.tapedeck_path, "worker", "--still", "vp8"], input=wrong, capture_output=True,
                              timeout=LIMIT)
@@ -308,22 +319,23 @@ def test_sends_from_a_word_on(stage):
     other.join(server, "show")
     order = {"video": "test", "audio": "test", "preferredCodec": "vp8", "width": 320, "height": 180,
              "framesPerSecond": 15, "bitsPerSecond": 200_000}
-    worker.send("camera", room="show", _1=order)
+    worker.be("show", send=order)
     other.started("show")
     other.grows("show")
-    # Who sends for the first time joins anew: the other one saw it leave, if it was there before.
+    # A peer that sends for the first time joins again: the other one saw it leave, if it was there before.
     left = other.events("participantLeft")
-    # Another capture takes the place of the first behind the same encoder, and what there is not changes nothing: nobody
-    # leaves the room. Orders are carried out one after the other.
-    worker.send("camera", room="show", _1={**order, "parameters": {"pattern": "ball"}})
-    worker.send("camera", room="show", _1={**order, "video": "nothing"})
+    # Another capture replaces the first before the same encoder, and an unknown one changes nothing: no one leaves the
+    # room. Orders are carried out one after the other.
+    worker.wait_for_revision("show", worker.be("show", send={**order, "parameters": {"pattern": "ball"}}))
+    status = worker.wait_for_revision("show", worker.be("show", send={**order, "video": "nothing"}))
+    assert "no capture \"nothing\"" in status["refused"]["send"]
     assert "no capture \"nothing\"" in worker.event("commandFailed", "show")["reason"]
     other.grows("show")
     assert other.events("participantLeft") == left and len(worker.events("commandFailed")) == 1
-    worker.send("camera", room="show", _1={**order, "width": 640, "height": 360})
+    worker.be("show", send={**order, "width": 640, "height": 360})
     other.process.wait_for("the new size", lambda: any(track.get("width") == 640 and track["open"]
                                                        for track in other.status("show")["tracks"]))
-    worker.send("camera", room="show")
+    worker.be("show", send=None)
     other.process.wait_for("nobody", lambda: not any(track["open"] for track in other.status("show")["tracks"]))
     assert worker.end() == 0
     assert other.end() == 0
@@ -333,7 +345,7 @@ def test_a_server_out_of_reach_is_waited_for(stage):
     port, worker = free_port(), Worker(stage)
     order = {"name": "later", "url": f"socketio+http://127.0.0.1:{port}/later", "displayName": "r",
              "storage": str(worker.storage), "ice": {"servers": [], "hostAddresses": ["127.0.0.1"]}}
-    worker.send("join", order)
+    worker.be("later", **order)
     worker.event("notJoined", "later")
     again = stage.tapedeck("serve", "--listen", f"127.0.0.1:{port}", "--json")
     again.wait_for_port()

@@ -122,7 +122,7 @@ def test_prosody_restarts_in_the_middle_of_a_call(stage, server):
     worker = daemon.worker("reception")
     mallory = server.app(*SMALL, "--call", name="mallory")
     peer = server.app(*SMALL)
-    # What people and programs write is left alone, whatever it is.
+    # Messages of people and other programs are left alone, whatever they are.
     nested = "<x>" * 3000 + "</x>" * 3000
     recorder = peer.wait_for_event("seen", LIMIT)["jid"]
     for raw in (f"<message type='chat' to='{recorder}'><body>{nested}</body></message>",
@@ -140,7 +140,7 @@ def test_prosody_restarts_in_the_middle_of_a_call(stage, server):
     server.restart()
     peer.wait_for("alice to come back", lambda: count(peer, "online") >= 2, LIMIT)
     peer.wait_for("us to come back", lambda: count(peer, "seen") > seen, LIMIT)
-    # Once: our old presence is not there beside the new one.
+    # Once: our old presence is not there next to the new one.
     facts = peer.facts
     again = max(index for index, fact in enumerate(facts) if fact.get("event") == "online")
     assert len({fact["jid"] for fact in facts[again:] if fact.get("event") == "seen"}) == 1, peer.story()

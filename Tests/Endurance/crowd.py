@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many cheap participants in one process: a `tapedeck worker` that sends the test picture and records nothing."""
+"""Many cheap participants in one process: a `tapedeck worker` that sends the test pattern and records nothing."""
 
 import itertools
 import json
@@ -12,7 +12,7 @@ class Crowd:
 
     def __init__(self, tapedeck, folder, environment):
         self.storage = str(folder)
-        self.numbers = itertools.count(1)
+        self.numbers, self.revisions, self.specs = itertools.count(1), itertools.count(1), {}
         self.writing = threading.Lock()
         self.changed = threading.Condition()
         self.gone, self.complaints, self.vitals = set(), [], None
@@ -47,12 +47,16 @@ class Crowd:
     def join(self, url, camera):
         """Enters a room; returns the name by which `change` and `leave` know the stay."""
         name = f"stay-{next(self.numbers)}"
-        self.say(join={"_0": {"name": name, "url": url, "displayName": name, "storage": self.storage, "send": camera,
-                              "ice": {}}})
+        self.be({"name": name, "url": url, "displayName": name, "storage": self.storage, "send": camera, "ice": {}})
         return name
 
+    def be(self, spec):
+        with self.changed:
+            self.specs[spec["name"]] = spec
+        self.say(be={"_0": spec, "revision": next(self.revisions)})
+
     def change(self, name, camera):
-        self.say(camera={"room": name, "_1": camera})
+        self.be({**self.specs[name], "send": camera})
 
     def leave(self, name, timeout=30):
         """Leaves, and waits until the room is left."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much counts grow with what is done, and whether that is too much."""
 
-# What 1000 joins may add, and what a count that is taken once more may differ by.
+# The growth that 1000 joins may cause, and the variation of a count that is taken once more.
 LIMITS = {"descriptors": 0, "threads": 0, "objects": 0, "resident": 1000}
 NOISE = {"descriptors": 2, "threads": 2, "objects": 8, "resident": 500}
 # Standard deviation of one count of a process that encodes, whose memory grows no more. A line through few counts may by
@@ -12,18 +12,18 @@ UNITS = {"resident": "kB", "anonymous": "kB", "proportional": "kB", "allocated":
 # events, and each room's memory of what it said itself. In three runs a worker was at its level between the 1200th and
 # the 2100th.
 WARM_UP_JOINS = 2000
-# So many counts after that tell of growth; memory of a shorter run is shown, and not judged.
+# With this many counts after that, growth can be judged; memory of a shorter run is shown, and not judged.
 COUNTS = 4
-# A run goes on until it has so many, of which two are left out.
+# A run continues until it has this many, of which two are left out.
 LEAST_COUNTS = 5
-# With fewer counts than that a line through them tells nothing: the last, which waits longest for what is to go, is compared.
+# With fewer counts a line through them is meaningless: the last one, which waits longest for departures, is compared.
 LINE_COUNTS = 6
 
 
 def growth(series, key):
     """How much `key` grows in 1000 joins, and the standard error of that.
 
-    Least squares over the samples of several processes, each with a level of its own.
+    Least squares over the samples of several processes, each with a separate level.
     """
     count, centred = 0, []
     for samples in series:
@@ -46,8 +46,8 @@ def growth(series, key):
 def judge(samples, kinds=()):
     """Whether each count stays within its limit, and lines that say so.
 
-    `samples` are the counts of each process in the order in which they were taken, by (kind, number); each holds `joins`.
-    Of each of the `kinds` there has to be one.
+    `samples` are the counts of each process in the order in which they were taken, by (kind, number); each holds
+    `joins`. There must be one of each of the `kinds`.
     """
     holds, lines = True, []
     for kind in sorted({kind for kind, _ in samples}.union(kinds), reverse=True):
@@ -92,7 +92,7 @@ def is_within(series, name, slope, error):
 def floor_growth(samples, name):
     """By how much the least of the second half of a process's samples is above that of the first.
 
-    What comes and goes, such as connections to a server that was away, is in neither.
+    Temporary items, such as connections to a server that was away, are in neither.
     """
     values = [sample[name] for sample in samples]
     middle = len(values) // 2

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a daemon does that gets half of the CPU time that it needs: `make overload`.
+"""A daemon that gets half of the CPU time that it needs: `make overload`.
 
-`load_sender` sends into rooms of one worker, a room for each participant, as in `make bench`. When they all record, the CPU
-time that the worker takes is measured. Then a control group lets the worker have half of that time only, or the share that
---factor says, for as long as --seconds says; its senders are not held up. After that it has all the time again, and how long
-it went on losing packets or units, and how long the recorder lagged, is counted. It needs to be root, for the control group.
+`load_sender` sends into rooms of one worker, a room for each participant, as in `make bench`. When they all record, the
+CPU time that the worker takes is measured. Then a control group lets the worker have half of that time only, or the
+share that --factor says, for as long as --seconds says; its senders are not held up. After that it has all the time
+again. Counted is how long it still lost packets or units, and how long the recorder lagged. It must be root, for the
+control group.
 
-Wanted: the worker lives and keeps every room, everything is in order again within 10 s, every recording is exported, and
-what is missing of what was sent is what its certificate says is lost, but for what was under way at its end.
+Wanted: the worker lives and keeps every room, everything is in order again within 10 s, every recording is exported,
+and all missing packets are lost by its certificate, except those under way at its end.
 
 Exit codes: 0 if all of that holds, else 1.
+
 """
 
 import argparse
@@ -41,9 +43,10 @@ UNDER_WAY = 15
 
 
 class Squeeze:
-    """Lets a process have a share of a core and no more, by a control group of its own, as `docker run --cpus` does.
+    """Lets a process have a share of a core and no more, by a separate control group, as `docker run --cpus` does.
 
-    To stop and continue the process instead would not do: whoever of its threads is woken first would have what there is.
+    Stopping and continuing the process instead would not do: its thread that is woken first would get all the time.
+
     """
 
     PERIOD_MICROSECONDS = 100_000
@@ -110,9 +113,10 @@ def recovery(url, rooms, seconds):
 
 
 def missing(setting, folder, number, sent):
-    """Frames and sounds of one recording that are not in its export, beside those that its certificate says are lost.
+    """Frames and audio packets of one recording that are not in its export and not in its certificate's losses.
 
-    What was under way at the end is no loss, nor the packets of a picture that nobody can decode without them.
+    Packets under way at the end are no loss, nor those of a frame that cannot be decoded without them.
+
     """
     output = setting.folder / f"{number}.mkv"
     done = subprocess.run([setting.tapedeck, "export", folder, "--keep-damaged", "--output", output, "--json"],

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a daemon holds after many calls: `make soak`.
+"""The holdings of a daemon after many calls: `make soak`.
 
-`tapedeck run` records rooms of `tapedeck serve` while participants come, switch what they send, leave and are killed, a
-signalling server restarts, rooms are taken away, added and changed, outputs begin and end, and recordings are exported.
-After each twelfth of the run, and 8 s at least, everything goes home and the rest is counted: descriptors, threads,
+`tapedeck run` records rooms of `tapedeck serve` while participants come, switch their media, leave and are killed, a
+signalling server restarts, rooms are removed, added and changed, outputs begin and end, and recordings are exported.
+After each twelfth of the run, and 8 s at least, all participants leave and the rest is counted: descriptors, threads,
 memory and live GStreamer objects of the worker, of the supervisor, of the process that sends, and of a room server.
-Printed is each of these counts, and how much they grow in 1000 joins; a join is a participant of whom sound was recorded.
-At the end every recording has to be finished and exported, nothing unfinished may lie in the storage, and no process may
+Printed is each of these counts, and how much they grow in 1000 joins; a join is a participant whose audio was recorded.
+At the end every recording must be finished and exported, nothing unfinished may lie in the storage, and no process may
 be left.
 
-Exit codes: 0 if nothing grows and everything is there, else 1, also if too little was counted to tell.
+Exit codes: 0 if nothing grows and everything is there, else 1, also if too little was counted to judge.
+
 """
 
 import argparse
@@ -36,7 +37,7 @@ RECORDED_WITHIN = 25
 # A connection of who was killed ends when nothing was heard of it for 20 s; it is about a hundred objects.
 VANISHED_WITHIN = 30
 HALF_A_CONNECTION = 50
-# glibc's caches of threads and GLib's slices count as allocated though nobody uses them.
+# glibc's caches of threads and GLib's slices count as allocated though they are unused.
 EXACT = {"GLIBC_TUNABLES": "glibc.malloc.tcache_count=0", "G_SLICE": "always-malloc"}
 
 
@@ -94,7 +95,7 @@ class Soak:
         process.process.stdout.close()
         self.stage.running.remove(process)
 
-    # What rooms look like.
+    # The definitions of rooms.
 
     def watch(self):
         while not self.is_over.wait(0.2):
@@ -114,7 +115,7 @@ class Soak:
             return self.changed.wait_for(is_there, timeout)
 
     def heard(self, name):
-        """Participants of whom sound is being written."""
+        """Participants whose audio is being written."""
         return {track["participant"] for track in self.snapshot.get(name, {}).get("status", {}).get("tracks", [])
                 if track["kind"] == "audio" and track["open"] and track["units"]}
 
@@ -157,7 +158,7 @@ class Soak:
             self.complaints.append(f"{stay} was not left in 30 s")
 
     def switch(self, name, chance):
-        """Another picture without a word, no picture, and a picture again: two calls more."""
+        """Another video source without notice, no video, and video again: two calls more."""
         before = self.heard(name)
         stay = self.crowd.join(self.rooms[name]["url"], Crowd.camera())
         if self.is_recorded(name, before):
@@ -197,11 +198,11 @@ class Soak:
         self.end_process(peer, kill=chance.random() < 0.5)
 
     def load_plugins(self):
-        """Takes a picture of each codec in each worker, for which it loads plugins once and for all."""
+        """Takes an image of each codec in each worker, for which it loads plugins once and for all."""
         for name in list(self.rooms) if self.options.worker_per_room else list(self.rooms)[:1]:
             try:
                 self.take_pictures(name)
-            except Exception as error:  # noqa: BLE001 - the run goes on without
+            except Exception as error:  # noqa: BLE001 - the run continues without
                 self.complaints.append(f"pictures in {name}: {error!r}")
 
     def take_pictures(self, name):
@@ -221,7 +222,7 @@ class Soak:
                 self.complaints.append(f"no picture of {codec}")
             self.leave(stay)
 
-    # What the operator does meanwhile.
+    # The operator's actions during the calls.
 
     def direct(self):
         """One thing after the other, as long as there are calls."""
@@ -272,7 +273,7 @@ class Soak:
             self.ask("GET", f"/v1/rooms/{name}/participants/{participant}/thumbnail.jpg", allowed=(404, 409, 503))
 
     def room_of_the_interface(self):
-        """A room that comes by the interface, with a call, and goes while that call is going on."""
+        """A room that is added over the HTTP API, with a call, and removed while that call is in progress."""
         name = f"guest{self.random.randrange(10 ** 9)}"
         definition = self.definition(self.steady.port, name)
         self.ask("POST", "/v1/rooms", {"name": name, "definition": definition})
@@ -306,7 +307,7 @@ class Soak:
                    for room in self.snapshot.values()) and set(self.snapshot) == set(self.rooms)
 
     def go_home(self):
-        """Waits until nobody is in a room and nothing is left to do."""
+        """Waits until a room is empty and nothing is left to do."""
         self.is_busy.clear()
         if not self.wait_until(self.is_quiet, 90):
             unquiet = {name: (room["phase"], room["status"]["participants"], room["status"]["recordingState"])
@@ -346,7 +347,7 @@ class Soak:
         return found
 
     def joins_near(self, name):
-        """The joins of whoever shares a worker with this room."""
+        """The joins of all rooms that share a worker with this one."""
         with self.lock:
             return self.joins.get(name, 0) if self.options.worker_per_room else sum(self.joins.values())
 

@@ -11,11 +11,11 @@ import Timeline
 
 /// One deliberate fault of a recording that was good, closed and exported.
 struct BrokenRecording: Sendable, CustomTestStringConvertible {
-    /// What was done to it.
+    /// The damage done to it.
     let testDescription: String
-    /// The kind that the certificate has to name.
+    /// The kind that the certificate must name.
     let kind: Certificate.Finding.Kind
-    /// The file that it has to name.
+    /// The file that it must name.
     let file: String?
     let severity: Certificate.Severity
     /// Whether the manifest, and with it the hashes, is gone before the fault.
@@ -43,7 +43,7 @@ struct BrokenRecording: Sendable, CustomTestStringConvertible {
     static let other = "tracks/003-Bob-video.mkv"
     static let journal = "journal.jsonl"
 
-    /// Alice's pictures and sound, Bob's pictures.
+    /// Alice's video and audio, Bob's video.
     static func recording(closed: Bool = true) throws -> SimulatedRecording {
         let media = try EncodedMedia.shared.get()
         return try SimulatedRecording(
@@ -445,7 +445,7 @@ extension String {
         )
     }
 
-    /// What the accounts of the sources make of the verdict and of the exit code.
+    /// The effect of the sources' accounts on the verdict and on the exit code.
     @Test(arguments: [
         (account(recorded: 100), Certificate.Verdict.complete, nil as Certificate.Finding.Kind?, true),
         (account(recorded: 90, refused: [.late: 10]), .complete, nil, true),
@@ -504,7 +504,7 @@ extension String {
         #expect(found.filter { $0.kind == .notConnected }.map(\.text) == (isGap ? [told] : []))
     }
 
-    /// Audio went on until the connection ended, and video had ended before.
+    /// Audio continued until the connection ended, and video had ended before.
     @Test func videoThatEndedBeforeItsConnectionIsNoGap() throws {
         let media = try EncodedMedia.shared.get()
         let sound = Array(repeating: media.opus, count: 20).joined()

@@ -79,7 +79,7 @@ import Timeline
     @Test func findsResolutionsCodecsAndGapsInTheMedia() throws {
         let media = try EncodedMedia.shared.get()
         var before = Plan.video("alice", .vp8, media.vp8, capture: 0)
-        // Seconds 1 to 3 come as H.264, whose picture grows after a second.
+        // Seconds 1 to 3 come as H.264, whose frame grows after a second.
         before.missing = 30..<90
         var switched = Plan.video("alice", .h264, Array(media.h264[30..<90]), capture: 1_000_000_000)
         switched.firstReportNanoseconds = 1_500_000_000

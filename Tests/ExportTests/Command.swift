@@ -36,7 +36,7 @@ enum Command {
         )
     }
 
-    /// A hash of each decoded picture of the first video track.
+    /// A hash of each decoded frame of the first video track.
     static func pictures(_ path: String) throws -> [String] {
         let arguments = ["-nostdin", "-v", "error", "-i", path, "-map", "0:v:0", "-autoscale", "0"]
         return try Self.run("ffmpeg", arguments + ["-fps_mode", "passthrough", "-f", "framemd5", "-"]).text
@@ -45,7 +45,7 @@ enum Command {
             .compactMap { $0.split(separator: ",").last.map { String($0) } }
     }
 
-    /// What ffmpeg has to say against a file when it decodes all of it.
+    /// ffmpeg's complaints about a file when it decodes all of it.
     static func complaints(about path: String) throws -> String {
         let output = try Self.run("ffmpeg", ["-nostdin", "-v", "error", "-i", path, "-map", "0", "-f", "null", "-"])
         return output.standardError + (output.status == 0 ? "" : "exit status \(output.status)")

@@ -159,7 +159,7 @@ import Timeline
         #expect(try Manifest.read(recording.folder)?.exports.count == 1)
         #expect(try Command.complaints(about: report.output).isEmpty)
         #expect(report.isOfDamaged && report.warnings.contains { $0.contains("manifest.json.unreadable") })
-        // What was there stays there, also when it happens again.
+        // Existing files stay there, also when it happens again.
         try Data("[".utf8).write(to: URL(filePath: recording.folder.manifestPath))
         #expect(try Exporter.run(folder: recording.folder).isOfDamaged)
         #expect(try recording.data("manifest.json.unreadable") == Data("{".utf8))
@@ -167,7 +167,7 @@ import Timeline
         #expect(try !Exporter.run(folder: recording.folder).isOfDamaged)
     }
 
-    /// Nobody waits for the hash of a terabyte of nothing.
+    /// The hash of a terabyte of zeros is not computed.
     @Test func aFileOfAnAbsurdSizeIsNotReadToItsEnd() throws {
         for isFinished in [true, false] {
             let recording = try Self.recording(closed: isFinished)

@@ -11,7 +11,7 @@ import Timeline
 @testable import Export
 
 @Suite struct DamagedUnitsTests {
-    /// 120 pictures with a keyframe every 30; that of index 40 never came, and 60 is the next keyframe.
+    /// 120 frames with a keyframe every 30; that of index 40 never came, and 60 is the next keyframe.
     private static func recording(mended: Bool) throws -> SimulatedRecording {
         let media = try EncodedMedia.shared.get()
         var video = SimulatedRecording.TrackPlan.video("alice", .vp8, media.vp8, capture: 0)
@@ -82,7 +82,7 @@ import Timeline
         #expect(after.tracks[0].unitsLeftOut == 0)
         #expect(after.tracks[0].units == 30)
         #expect(after.events.isEmpty)
-        // Pictures that would begin in the damage begin at the keyframe before it.
+        // A selection that would begin in the damage begins at the keyframe before it.
         let within = try Exporter.run(
             folder: recording.folder,
             ExportSpec(from: .milliseconds(1_500))

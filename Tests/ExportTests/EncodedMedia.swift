@@ -11,9 +11,9 @@ struct EncodedMedia: Sendable {
     var vp9: [[UInt8]]
     /// Access units in Annex B; 320x240 for the first half, then 640x360.
     var h264: [[UInt8]]
-    /// Access units of the main profile, with pictures that are sent behind later ones.
+    /// Access units of the main profile, with frames that are sent after later ones.
     var reordered: [[UInt8]]
-    /// When each of those is shown, in pictures from the first.
+    /// When each of those is shown, in frames from the first.
     var reorderedPlaces: [Int]
     /// 20 ms each, stereo.
     var opus: [[UInt8]]

@@ -11,7 +11,7 @@ import Timeline
 /// Records a long call, through the writers that a live call goes through: `make figures OF=export`.
 ///
 /// The folder goes below `TAPEDECK_FIGURES_STORAGE`; the call lasts `TAPEDECK_FIGURES_HOURS`. It has two participants
-/// with VP8 at about 300 kbit/s and 30 pictures a second, and Opus at 32 kbit/s.
+/// with VP8 at about 300 kbit/s and 30 frames a second, and Opus at 32 kbit/s.
 struct ExportFigures {
     private static let storage = ProcessInfo.processInfo.environment["TAPEDECK_FIGURES_STORAGE"]
 

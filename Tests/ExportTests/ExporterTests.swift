@@ -42,7 +42,7 @@ import Timeline
                 "Alice – video", "Alice – audio", "Bob – video", "Bob – audio", "Carol – video",
             ]
         )
-        // Opus times are less its 6.5 ms of look-ahead (CodecDelay): that is when its sound was captured.
+        // Opus times are less its 6.5 ms of look-ahead (CodecDelay): that is when its audio was captured.
         for (stream, start) in [0.1, -0.0065, 1.1, 1.15 - 0.0065, 1.9].enumerated() {
             let first = try #require(probe.times(stream).first)
             #expect(abs(first - start) < 0.002, "stream \(stream) begins at \(first)")
@@ -60,7 +60,7 @@ import Timeline
         #expect(merged.status == 0, "\(merged.text)")
     }
 
-    /// Pictures that are sent behind later ones keep the times at which they are shown.
+    /// Frames that are sent after later ones keep the times at which they are shown.
     @Test func picturesThatComeInAnotherOrderKeepTheirTimes() throws {
         let media = try EncodedMedia.shared.get()
         var plan = Plan.video("bob", .h264, media.reordered)
@@ -154,7 +154,8 @@ import Timeline
         #expect(abs(starts[0] - starts[1]) < 1_000_000)
     }
 
-    /// A picture and a sound of one instant stand at one time in the file, also after ten minutes with clocks that differ.
+    /// A frame and an audio packet of one instant have one time in the file, also after ten minutes with clocks that
+    /// differ.
     @Test func keepsSyncWhenTheClocksOfASenderDiffer() throws {
         let media = try EncodedMedia.shared.get()
         let seconds = 600
@@ -173,12 +174,12 @@ import Timeline
         var times: [Int: [Int64]] = [:]
         while let head = try reader.nextHead() { times[head.track, default: []].append(head.timeNanoseconds) }
         let (pictures, sounds) = (try #require(times[1]), try #require(times[2]))
-        // What the clocks themselves would have made of it.
+        // The result of the clocks alone.
         #expect(abs(Double(video.captured(video.units.count - 1) - 300_000_000) / 1e9 - 598.94) < 0.01)
         var worst: Int64 = 0
         var sound = 0
         for picture in pictures.indices {
-            // The flash of this picture, and the beep that was captured at the same instant or just before it.
+            // The flash of this frame, and the beep that was captured at the same instant or just before it.
             while sound + 1 < sounds.count, audio.captured(sound + 1) <= video.captured(picture) { sound += 1 }
             guard sound < sounds.count - 1 else { break }
             let between = pictures[picture] - sounds[sound]

@@ -100,7 +100,7 @@ import Timeline
         try self.expectComplete(try SimulatedRecording([plan]))
     }
 
-    /// Some senders announce no silence (RFC 7587, 3.1.3): their clocks go on, and no packet is missing.
+    /// Some senders announce no silence (RFC 7587, 3.1.3): their clocks continue, and no packet is missing.
     @Test(arguments: [(0 as Int64, 0 as UInt64, true), (19, 0, false), (0, 19, false)])
     func silenceThatNobodyAnnounces(lost: Int64, late: UInt64, isComplete: Bool) throws {
         let media = try EncodedMedia.shared.get()
@@ -170,7 +170,8 @@ import Timeline
         #expect(certificate.verdict == (explains ? .complete : .completeWithGaps))
     }
 
-    /// A sender without a processor to spare: its reports say when the sound was taken, its packets come when they can.
+    /// A sender without a processor to spare: its reports state when the audio was taken, its packets come when they
+    /// can.
     @Test(arguments: [(1500, false), (4078, true)]) func soundThatCameLate(milliseconds: Int64, isNoted: Bool) throws {
         let media = try EncodedMedia.shared.get()
         var audio = SimulatedRecording.TrackPlan.audio("alice", media.opus)
@@ -185,7 +186,7 @@ import Timeline
         #expect(try Exporter.run(folder: recording.folder).verdict == .complete)
     }
 
-    /// Nothing of a track is missing by its own account: what nobody took has no sequence numbers.
+    /// By its own account a track misses nothing: packets that were never received have no sequence numbers.
     @Test func aStallIsAGap() throws {
         let media = try EncodedMedia.shared.get()
         let recording = try SimulatedRecording([.audio("alice", media.opus)])
@@ -210,7 +211,7 @@ import Timeline
         #expect(later.findings.last?.text.contains("suspended for 3600000 ms, 2500 ms after") == true)
     }
 
-    /// Another worker goes on with a recording, twenty seconds after its start.
+    /// Another worker continues a recording, twenty seconds after its start.
     private func goOn(_ recording: SimulatedRecording, _ plans: [SimulatedRecording.TrackPlan]) throws {
         let seconds: Int64 = 20_000_000_000
         try recording.goOn(plans, part: 2, boot: "first", at: Self.start + seconds, after: seconds)
@@ -225,7 +226,7 @@ import Timeline
         let parts = try RecordingExamination.certificate(of: recording.folder)
         #expect(parts.verdict == .completeWithGaps && parts.findings(.damage).isEmpty, "\(parts.findings)")
         #expect(parts.findings.allSatisfy { $0.kind == .cutOff || $0.kind == .fileTorn }, "\(parts.findings)")
-        // Nobody closes what the first part left any more, so its hashes are kept as well.
+        // The files of the first part will not be closed any more, which is why their hashes are kept as well.
         let hashed = try #require(try Manifest.read(recording.folder)?.files).filter { $0.name.hasPrefix("tracks/") }
         #expect(hashed.count == 4)
 
@@ -245,13 +246,13 @@ import Timeline
         #expect(certificate.verdict == .complete)
         #expect(certificate.findings(.note).contains { $0.kind == .notClosed })
         #expect(try journal.lock(), "it is still ours")
-        // What is exported of it is its beginning.
+        // The export of it is its beginning.
         _ = try Exporter.run(folder: recording.folder)
         let manifest = try #require(try Manifest.read(recording.folder))
         #expect(manifest.exports.map(\.isPart) == [true] && !manifest.hasWholeExport)
     }
 
-    /// What is repaired is exported in its folder, whatever somebody made of it elsewhere.
+    /// A repaired recording is exported in its folder, whatever export exists elsewhere.
     @Test func anExportElsewhereIsNotTheRecordingsOwn() throws {
         let recording = try BrokenRecording.recording(closed: false)
         let elsewhere = FileManager.default.temporaryDirectory.path + "/tapedeck-elsewhere-\(RecordingID.random()).mkv"
@@ -306,7 +307,7 @@ import Timeline
         try Data("hello".utf8).write(to: URL(filePath: foreign))
         #expect(try FileExamination.certificate(file: foreign).verdict == .damaged)
         #expect(throws: ExportError.self) { try FileExamination.certificate(file: foreign + "x") }
-        // Of another kind is not damaged.
+        // A file of another kind is not damaged.
         for name in ["call.mp4", "call.wav", "call.opus"] {
             let path = recording.storagePath + "/" + name
             try Data("....ftypisom".utf8).write(to: URL(filePath: path))

@@ -61,7 +61,7 @@ import Timeline
             #expect(report.verdict == .damaged && !report.tracks[index].isComplete)
             let rest = units.filter { $0.cluster != 1 }
             let behind = units.filter { $0.cluster > 1 }
-            // Pictures behind the hole that refer into it are left out.
+            // Frames after the hole that refer into it are left out.
             let lost = index == 0 ? behind.prefix { !$0.isKeyframe }.count : 0
             #expect(report.tracks[index].units == UInt64(rest.count - lost))
             #expect(report.tracks[index].unitsLeftOut == UInt64(lost))
@@ -87,7 +87,7 @@ import Timeline
         #expect(try Command.complaints(about: mp4.output).isEmpty)
         let rendition = try Exporter.run(folder: recording.folder, ExportSpec(.browser))
         #expect(rendition.verdict == .damaged && rendition.tracks[0].units == mp4.tracks[0].units)
-        // Nothing else is left, and nobody else may read it.
+        // Nothing else is left, and no other user may read it.
         let mode = try FileManager.default.attributesOfItem(atPath: mp4.output)[.posixPermissions] as? Int
         #expect(mode == 0o640)
         let names = try FileManager.default.contentsOfDirectory(atPath: recording.folder.path)
@@ -110,7 +110,7 @@ import Timeline
         #expect(try RecordingRepair.finish(recording.folder).wasFinished)
     }
 
-    /// What an export leaves that was killed, the next one takes over; and what versions before left, the daemon removes.
+    /// The next export takes over the files of a killed one; the daemon removes those of earlier versions.
     @Test func leftoversOfKilledExportsGo() throws {
         let media = try EncodedMedia.shared.get()
         let recording = try Self.recording([.video("bob", .h264, media.h264)])

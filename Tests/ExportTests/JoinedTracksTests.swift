@@ -28,7 +28,8 @@ import Timeline
         return plan
     }
 
-    /// The same camera, by two sources: units 0 to 59 from 0.2 s on, and 60 to 119 from 3.7 s on; and sound all the time.
+    /// The same camera, by two sources: units 0 to 59 from 0.2 s on, and 60 to 119 from 3.7 s on; and audio all the
+    /// time.
     private static func changed(_ codec: MediaCodec = .vp8, closed: Bool = true) throws -> SimulatedRecording {
         let media = try EncodedMedia.shared.get()
         let units = codec == .h264 ? media.h264 : codec == .vp9 ? media.vp9 : media.vp8
@@ -71,7 +72,7 @@ import Timeline
         #expect(report.events.map(\.title).contains("gap of 1.5 s in Alice's video"))
         let tags = try Probe(report.output).streams[0].tags ?? [:]
         #expect(tags["SOURCE_FILE"] == names.joined(separator: ", "))
-        // Each file keeps an entry of its own in manifest and certificate, and what the export holds is what they give.
+        // Each file keeps a separate entry in manifest and certificate, and the export holds the sum of them.
         let certificate = try RecordingExamination.certificate(of: recording.folder)
         #expect(certificate.verdict == .complete && certificate.findings.isEmpty, "\(certificate.findings)")
         #expect(certificate.tracks.count == 3)
@@ -106,7 +107,7 @@ import Timeline
 
     @Test func whatOverlapsStaysApart() throws {
         let vp8 = try EncodedMedia.shared.get().vp8
-        // One picture of the second is earlier than the last one of the first.
+        // One frame of the second is earlier than the last one of the first.
         let plans = [Self.video(Array(vp8[..<60]), at: 0.2), Self.video(Array(vp8[60...]), at: 2.16)]
         #expect(try self.tracks(plans) == [[1], [2]])
         #expect(try self.tracks(plans, closed: false) == [[1], [2]], "the file tells where the journal does not")
@@ -140,7 +141,7 @@ import Timeline
         #expect(try self.tracks([Self.video(vp8, at: 0), Self.video(vp8, at: 5, of: "bob")]) == [[1], [2]])
     }
 
-    /// What a video track is in the description: its section, its connection, and from when to when it comes.
+    /// A video track in the description: its section, its connection, and from when to when it comes.
     struct Section: Sendable {
         var mid: String?
         var connection: UInt64
@@ -155,19 +156,19 @@ import Timeline
     @Test(arguments: [
         // A screen, when the camera is off: another section of the same connection.
         ([Section("0", on: 1, at: 0), Section("2", on: 1, at: 2)], [[1], [2]]),
-        // A screen beside a camera whose source changes, and comes again when the camera is off.
+        // A screen next to a camera whose source changes, and comes again when the camera is off.
         (
             [
                 Section("0", on: 1, at: 0), Section("2", on: 1, at: 0.5, frames: 60), Section("0", on: 1, at: 1.5),
                 Section("2", on: 1, at: 3),
             ], [[1, 3], [2, 4]]
         ),
-        // Another connection numbers anew, and there is one of the kind on each.
+        // Another connection restarts its numbers, and there is one of the kind on each.
         ([Section("0", on: 1, at: 0), Section("video", on: 2, at: 2)], [[1, 2]]),
-        // Which of two it is, the section tells.
+        // The section shows which of two it is.
         ([Section("0", on: 1, at: 0), Section("2", on: 1, at: 0.5), Section("0", on: 2, at: 3)], [[1, 3], [2]]),
         ([Section("0", on: 1, at: 0), Section("2", on: 1, at: 0.5), Section("5", on: 2, at: 3)], [[1], [2], [3]]),
-        // Of several with nothing to tell them apart, the one that ended last.
+        // If several cannot be distinguished, the one that ended last.
         (
             [Section(nil, on: 1, at: 0, frames: 90), Section(nil, on: 1, at: 1), Section(nil, on: 2, at: 4)],
             [[1, 3], [2]]

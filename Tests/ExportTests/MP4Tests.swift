@@ -118,7 +118,7 @@ import Testing
         #expect(Set(described).count == 1)
     }
 
-    /// What is not in the file is found before anybody sees it.
+    /// A unit missing in the file is found before the file is published.
     @Test func aFileThatLacksAUnitIsThrownAway() throws {
         let media = try EncodedMedia.shared.get()
         let recording = try SimulatedRecording([.video("bob", .vp9, media.vp9), .audio("bob", media.opus)])

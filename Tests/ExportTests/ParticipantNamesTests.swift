@@ -14,7 +14,7 @@ import Timeline
 @Suite(.timeLimit(.minutes(5))) struct ParticipantNamesTests {
     private typealias Plan = SimulatedRecording.TrackPlan
 
-    /// Two people called Ann and Zoë, who told it late, and somebody without a name.
+    /// Two people called Ann and Zoë, who sent their names late, and one without a name.
     private static func call() throws -> SimulatedRecording {
         let media = try EncodedMedia.shared.get()
         let recording = try SimulatedRecording([
@@ -92,7 +92,7 @@ import Timeline
         )
     }
 
-    /// The journal lost who somebody is; the file's title tells.
+    /// The journal lost a participant's name; the file's title has it.
     @Test func aNameThatTheJournalLostIsReadFromTheTrack() throws {
         let media = try EncodedMedia.shared.get()
         let recording = try SimulatedRecording([.audio("alice", media.opus)])

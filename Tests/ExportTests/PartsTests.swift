@@ -9,9 +9,9 @@ import Storage
 import Testing
 import Timeline
 
-/// Recordings with which another process went on, and parts of recordings.
+/// Recordings that another process continued, and parts of recordings.
 @Suite(.timeLimit(.minutes(5))) struct PartsTests {
-    /// Alice is recorded, the recorder dies, and another goes on 20 s later.
+    /// Alice is recorded, the recorder dies, and another continues 20 s later.
     private static func recording(boot: String?, secondStart: Int64) throws -> SimulatedRecording {
         let media = try EncodedMedia.shared.get()
         let plans: [SimulatedRecording.TrackPlan] = [.video("alice", .vp8, media.vp8), .audio("alice", media.opus)]

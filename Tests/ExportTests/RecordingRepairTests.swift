@@ -81,7 +81,7 @@ import Timeline
         #expect(repaired.count > damaged.count)
         let certificate = try RecordingExamination.certificate(of: recording.folder)
         #expect(certificate.findings.contains { $0.kind == .fileTorn && $0.file == name && $0.severity == .damage })
-        // What stands before it and behind it is there, and running it again changes nothing.
+        // The parts before and after it are there, and running it again changes nothing.
         #expect(certificate.tracks[0].units > 60 && certificate.tracks[0].units < 120)
         #expect(try RecordingRepair.finish(recording.folder).wasFinished)
         #expect(try recording.data(name) == repaired)
@@ -103,7 +103,7 @@ import Timeline
         let recording = try Self.recording(closed: true)
         if isExported { _ = try Exporter.run(folder: recording.folder) }
         let lines = try recording.data("journal.jsonl").split(separator: UInt8(ascii: "\n"))
-        // A terabyte of which all but the last line is a hole: whoever reads it does not come back.
+        // A terabyte of which all but the last line is a hole: reading it would never end.
         let journal = try FileHandle(forWritingTo: URL(filePath: recording.folder.journalPath))
         try journal.truncate(atOffset: 0)
         try journal.seek(toOffset: 1 << 40)
@@ -133,7 +133,7 @@ import Timeline
         #expect(export.tracks.map(\.units) == [119, 201])
         #expect(try Self.needIndex(recording) == [false, false])
         for file in recording.files { #expect(try Command.complaints(about: file).isEmpty) }
-        // What it is worth is what the journal says, as before.
+        // The verdict is that of the journal, as before.
         #expect(export.verdict == .completeWithGaps)
     }
 
@@ -169,7 +169,7 @@ import Timeline
         #expect(try self.files(recording.folder) == before)
     }
 
-    /// Folders that somebody deleted a part of; whatever is left, a second run changes nothing.
+    /// Folders with deleted parts; whatever is left, a second run changes nothing.
     @Test(arguments: [
         ["journal.jsonl"], ["tracks"], ["tracks", "manifest.json"], ["journal.jsonl", "tracks"],
         ["tracks/001-Alice-video.mkv"], [],
@@ -184,7 +184,7 @@ import Timeline
             let after = try self.files(recording.folder)
             #expect((try? RecordingRepair.finish(recording.folder))?.repaired ?? [] == [])
             #expect(try self.files(recording.folder) == after, "without \(missing), closed: \(closed)")
-            // What cannot be read is still there: where it was, or put aside.
+            // Unreadable files are still there: where they were, or put aside.
             if !missing.contains("manifest.json") { #expect(after.values.contains(Data("{".utf8))) }
             for (name, data) in kept where closed && !missing.contains("tracks") && !missing.contains(name) {
                 #expect(after[name] == data)

@@ -96,7 +96,7 @@ import Timeline
         }
     }
 
-    /// Who speaks is in the manifest, from the recording's first unit; an export of a part does not change it.
+    /// The speakers are in the manifest, from the recording's first unit; an export of a part does not change them.
     @Test(arguments: [
         ExportSpec.Layout.audio(.init()), .grid(.init(size: PictureSize(width: 320, height: 180), framesPerSecond: 10)),
     ])
@@ -110,7 +110,7 @@ import Timeline
         _ = try recording.export(ExportSpec(layout))
         let turns = try #require(try Manifest.read(recording.folder)?.speakers)
         #expect(turns.map(\.participant) == ["alice", "bob"])
-        // The highlight follows the sound after some time, and stays for a second.
+        // The highlight follows the audio after some time, and stays for a second.
         for (turn, (from, to)) in zip(turns, [(0.5, 3.0), (4.0, 6.5)]) {
             #expect(abs(Double(turn.startNanoseconds) / 1e9 - from) < 0.3, "\(turn)")
             #expect(abs(Double(turn.startNanoseconds + turn.durationNanoseconds) / 1e9 - to) < 0.5, "\(turn)")

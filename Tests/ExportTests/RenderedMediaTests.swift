@@ -9,7 +9,7 @@ import Rendering
 import Storage
 import Testing
 
-/// What ffprobe says of a stream.
+/// A stream in ffprobe's output.
 private struct ProbedStream: Decodable {
     var codec_type: String
     var codec_name: String
@@ -44,7 +44,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
     func rendersAGridOfConstantSizeAndRate(_ wanted: (file: String, video: String, audio: String)) throws {
         let recording = try self.twoPeople()
         let output = recording.storagePath + "/" + wanted.file
-        let container = ExportSpec.Container(path: output)
+        let container = ExportSpec.Container(rawValue: wanted.file.split(separator: ".").last.map(String.init) ?? "")
         let settings = ExportSpec(
             .grid(.init(size: PictureSize(width: 640, height: 360), framesPerSecond: 20, container: container))
         )
@@ -52,7 +52,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         let report = try recording.export(settings, output: output) {
             fractions.append($0.fraction)
         }
-        // From the first packet at 0.1 s to the last picture at 5 s, and what the last is shown for.
+        // From the first packet at 0.1 s to the last frame at 5 s, and the duration of the last.
         #expect(report.durationNanoseconds == 4_900_000_000)
         #expect(report.warnings.joined(separator: "; ") == "")
         #expect(report.isComplete)
@@ -88,7 +88,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         return raw.standardOutput.map { Int($0) }
     }
 
-    /// Which turn makes a part of a frame look most like the camera's own picture.
+    /// Which turn makes a part of a frame look most like the camera's own frame.
     private func turn(_ input: [String], upright: String, sideways: String) throws -> VideoRotation? {
         let camera = try self.brightness(["-f", "lavfi", "-i", "testsrc2=s=320x240:r=30"], "")
         let filters: [VideoRotation: String] = [
@@ -135,7 +135,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
 
     @Test func whoSpeaksHasAGreenFrame() throws {
         let media = try EncodedMedia.shared.get()
-        // Both send pictures for four seconds; only Alice is heard, for the first two.
+        // Both send video for four seconds; only Alice is heard, for the first two.
         let recording = try SimulatedRecording([
             .video("alice", .vp8, media.vp8),
             .audio("alice", Array(media.opus.prefix(100))),
@@ -204,7 +204,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
 
     @Test func aRangeHasTheLengthThatWasAskedFor() throws {
         let recording = try self.twoPeople()
-        // Between two keyframes, and between two pictures.
+        // Between two keyframes, and between two frames.
         let report = try recording.export(
             ExportSpec(
                 .grid(.init(size: PictureSize(width: 320, height: 180))),

@@ -13,7 +13,7 @@ import Timeline
 @Suite(.timeLimit(.minutes(5))) struct SelectionTests {
     private typealias Plan = SimulatedRecording.TrackPlan
 
-    /// Alice from 0.1 s, Bob from 1.2 s; a keyframe each second of a sender's pictures.
+    /// Alice from 0.1 s, Bob from 1.2 s; a keyframe each second of a sender's video.
     private static func call() throws -> [Plan] {
         let media = try EncodedMedia.shared.get()
         return [
@@ -75,7 +75,7 @@ import Timeline
         #expect(report.warnings.count == 2)
         #expect(report.warnings.allSatisfy { $0.contains("keyframe") })
         #expect(report.isComplete)
-        // One second and the lead of the pictures, not more.
+        // One second and the lead of the video, not more.
         #expect(report.durationNanoseconds <= lead + 1_030_000_000)
         #expect(report.durationNanoseconds >= lead + 950_000_000)
     }

@@ -15,7 +15,7 @@ import Timeline
 
     private static let ids = ["0000000000000001", "0000000000000002", "0000000000000003"]
 
-    /// The same call, cut where both tracks go over at their own times; `cuts` are units of pictures and of sound.
+    /// The same call, cut where both tracks change over at their own times; `cuts` are units of video and of audio.
     private static func series(
         cuts: [(video: Int, audio: Int)],
         boot: String? = "boot",
@@ -36,7 +36,7 @@ import Timeline
             audio.captureNanoseconds += Int64(begin.audio) * 20_000_000
             var plans = [video, audio]
             for plan in plans.indices {
-                // Reports go on at their own pace.
+                // Reports continue at their own pace.
                 let due = (plans[plan].captureNanoseconds - 500_000_000 + 999_999_999) / 1_000_000_000
                 plans[plan].firstReportNanoseconds = 500_000_000 + max(0, due) * 1_000_000_000
             }
@@ -93,7 +93,7 @@ import Timeline
         let bytes = try Data(contentsOf: URL(filePath: report.output))
         #expect(try self.export(recordings) == report)
         #expect(try Data(contentsOf: URL(filePath: report.output)) == bytes)
-        // What `tapedeck verify` says of the file and of its recording.
+        // The result of `tapedeck verify` for the file and its recording.
         #expect(try FileExamination.certificate(file: report.output).verdict == .complete)
         #expect(try RecordingExamination.certificate(of: recordings[0].folder).verdict == .complete)
         #expect(try Manifest.read(recordings[0].folder)?.exports.map(\.file) == ["call-series.mkv"])
@@ -103,7 +103,8 @@ import Timeline
         URL(filePath: recording.folder.path).lastPathComponent
     }
 
-    /// Pictures with a keyframe every 30, cut in the middle of a group, as the recorder does after 20 s without one.
+    /// Video with a keyframe every 30 frames, cut in the middle of a group, as the recorder does after 20 s without
+    /// one.
     private static func cutOff(
         _ cuts: [Int] = [75],
         codec: MediaCodec = .vp8,
@@ -121,7 +122,7 @@ import Timeline
             if lostLater {
                 try note(.trackDamaged(TrackDamaged(track: 1, rtpTime: time(cut + 5), lostPackets: 1)), at: cut + 5)
             }
-            // The group of the last cut of one without a keyframe goes on beyond its segment.
+            // The group of the last cut of one without a keyframe continues beyond its segment.
             guard cuts.allSatisfy({ $0 <= cut || $0 > next }) else { continue }
             try note(
                 .trackMended(TrackMended(track: 1, rtpTime: time(next), units: UInt64(next - cut))),
@@ -144,7 +145,7 @@ import Timeline
         #expect(report.tracks.map(\.gapCount) == [0, 0])
         #expect(report.events.allSatisfy { $0.kind != .leftOut })
         #expect(try Command.complaints(about: report.output).isEmpty)
-        // The same pictures as those of one recording, not only as many.
+        // The same frames as those of one recording, not only as many.
         let media = try EncodedMedia.shared.get()
         let whole = try SimulatedRecording([.video("alice", codec, codec == .h264 ? media.h264 : media.vp8)])
         let expected = try Exporter.run(folder: whole.folder)
@@ -152,9 +153,9 @@ import Timeline
     }
 
     @Test func aSegmentMayHaveNoKeyframe() throws {
-        // The first group of pictures is in three segments.
+        // The first GOP is in three segments.
         let recordings = try Self.cutOff([65, 80])
-        // By itself it has sound only, and is not damaged.
+        // Alone it has audio only, and is not damaged.
         let alone = try Exporter.run(folder: recordings[1].folder)
         #expect(alone.tracks.map(\.codec) == ["opus"])
         #expect(alone.verdict == .completeWithGaps, "\(alone.warnings)")
@@ -228,7 +229,7 @@ import Timeline
         let recordings = try Self.series(cuts: [(60, 110)])
         let report = try self.export(recordings, ExportSpec(from: .milliseconds(1_500), to: .milliseconds(3_100)))
         #expect(report.output.hasSuffix("/call-series-from-1.5s-to-3.1s.mkv"))
-        // Pictures begin with the keyframe at 1.1 s and end at 3.1 s of the call, sound is cut at both.
+        // Video begins with the keyframe at 1.1 s and ends at 3.1 s of the call, audio is cut at both.
         #expect(report.tracks.map(\.units) == [60, 80])
         #expect(report.tracks[0].keyframes == 2)
         #expect(report.tracks.map(\.gapCount) == [0, 0])

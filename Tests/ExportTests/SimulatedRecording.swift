@@ -8,7 +8,7 @@ import Storage
 import Testing
 import Timeline
 
-/// Records simulated senders into a folder of its own, as the live recorder does.
+/// Records simulated senders into a separate folder, as the live recorder does.
 final class SimulatedRecording {
     /// One track of a sender.
     struct TrackPlan {
@@ -78,14 +78,14 @@ final class SimulatedRecording {
         }
     }
 
-    /// What makes a recording one of a series, whose tracks go on with the clocks of the one before.
+    /// The data that make a recording one of a series, whose tracks continue the clocks of the one before.
     struct Segment {
         var storage: String
         var series: String
         var number: Int
         /// After the series' start.
         var startNanoseconds: Int64
-        /// The segment whose pictures go on here, with whatever unit comes.
+        /// The segment whose video continues here, with whatever unit comes.
         var before: SimulatedRecording?
     }
 
@@ -96,7 +96,7 @@ final class SimulatedRecording {
     let storagePath: String
     let folder: RecordingFolder
     private(set) var files: [String] = []
-    /// Of each track.
+    /// The writer of each track.
     private var writers: [TrackFileWriter] = []
 
     init(
@@ -159,7 +159,7 @@ final class SimulatedRecording {
         plans.map { $0.captured($0.units.count) + 1_000_000_000 }.reduce(10_000_000_000, max)
     }
 
-    /// Another process goes on, so long after the recording's start; `start` is its host's clock then.
+    /// Another process continues, this long after the recording's start; `start` is its host's clock then.
     func goOn(_ plans: [TrackPlan], part: Int, boot: String?, at start: Int64, after nanoseconds: Int64) throws {
         let journal = try JournalWriter(folder: self.folder)
         let utc = UTCTime(nanosecondsSince1970: Self.startUTC.nanosecondsSince1970 + nanoseconds)
@@ -168,7 +168,7 @@ final class SimulatedRecording {
             monotonicNanoseconds: start
         )
         for plan in plans {
-            // The sender goes on with its clocks: its wall clock shows the time of the whole recording.
+            // The sender continues with its clocks: its wall clock shows the time of the whole recording.
             self.files.append(
                 try self.record(
                     plan,

@@ -93,11 +93,13 @@ import Testing
         self.driver.join("a")
         self.driver.join("b")
         self.driver.want("c")
-        #expect(self.driver.feed(.define(FleetDriver.order("b", priority: 60))).isEmpty)
+        let more = FleetDriver.order("b", priority: 60)
+        #expect(self.driver.feed(.define(more)) == [.send(WorkerID(2), .be(more, revision: 1))])
         #expect(self.phases("a", "b", "c") == ["joined", "joined", "queued"])
         // But for one that has become the least important while somebody waits.
-        let actions = self.driver.feed(.define(FleetDriver.order("a", priority: 10)))
-        #expect(actions == [.send(WorkerID(1), .leave(room: "a"))])
+        let less = FleetDriver.order("a", priority: 10)
+        let actions = self.driver.feed(.define(less))
+        #expect(actions == [.send(WorkerID(1), .be(less, revision: 1)), .send(WorkerID(1), .leave(room: "a"))])
     }
 
     @Test mutating func theEndOfEverythingIsTheEndOfWaiting() {

@@ -8,6 +8,12 @@ import Testing
 @Suite struct FleetTableTests {
     private static let phases = ["idle", "starting", "joining", "joined", "leaving", "backingOff", "failed", "queued"]
 
+    private static var recorded: RoomSpec {
+        var spec = FleetDriver.order("a")
+        spec.recording = .on
+        return spec
+    }
+
     /// The phase after the input, in the order of `phases`.
     private static let table: [(String, FleetInput, [String])] = [
         ("define the same", .define(FleetDriver.order("a")), phases),
@@ -27,7 +33,7 @@ import Testing
             "want no more", .want(room: "a", false),
             ["idle", "idle", "leaving", "leaving", "leaving", "idle", "idle", "idle"]
         ),
-        ("order", .order(room: "a", .record), phases),
+        ("request a recording", .define(Self.recorded), phases),
         (
             "retry", .retry(room: "a"),
             ["idle", "starting", "joining", "joined", "leaving", "starting", "starting", "queued"]

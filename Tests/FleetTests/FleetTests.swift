@@ -12,7 +12,8 @@ import Testing
         #expect(driver.want("b") == [.start(WorkerID(2))])
         #expect(
             driver.ready(1) == [
-                .report(.workerReady(WorkerID(1), processID: 101)), .send(WorkerID(1), .join(FleetDriver.order("a"))),
+                .report(.workerReady(WorkerID(1), processID: 101)),
+                .send(WorkerID(1), .be(FleetDriver.order("a"), revision: 1)),
             ]
         )
         #expect(driver.feed(.event(WorkerID(1), .joined(room: "a"))) == [.report(.joined(room: "a"))])
@@ -30,7 +31,7 @@ import Testing
         #expect(name(driver.fleet.rooms["a"]?.phase) == "starting")
         #expect(
             driver.ready(1) == [
-                .report(.workerReady(WorkerID(1), processID: 101)), .send(WorkerID(1), .join(order)),
+                .report(.workerReady(WorkerID(1), processID: 101)), .send(WorkerID(1), .be(order, revision: 1)),
             ]
         )
     }
@@ -55,114 +56,59 @@ import Testing
         #expect(actions.contains(.report(.workerExited(WorkerID(1), reason: "killed", rooms: ["a"], cause: .exited))))
         var order = FleetDriver.order("a")
         order.continues = recording.folder
-        #expect(driver.ready(2).contains(.send(WorkerID(2), .join(order))))
+        #expect(driver.ready(2).contains(.send(WorkerID(2), .be(order, revision: 1))))
         #expect(driver.fleet.rooms["a"]?.restarts == 1)
         // A finished recording is not gone on with.
         driver.feed(.event(WorkerID(2), .recordingFinished(room: "a", recording, reason: "empty")))
         driver.feed(.exited(WorkerID(2), reason: "killed"))
         driver.tick(after: 2)
-        #expect(driver.ready(3).contains(.send(WorkerID(3), .join(FleetDriver.order("a")))))
+        #expect(driver.ready(3).contains(.send(WorkerID(3), .be(FleetDriver.order("a"), revision: 1))))
     }
 
-    /// Who paused or stopped a recording, or ordered one, need not know of workers.
-    @Test func whatWasOrderedOutlastsTheWorkerThatWasTold() {
-        var driver = FleetDriver()
-        driver.feed(.define(FleetDriver.order("a")))
-        driver.feed(.order(room: "a", .record))
-        driver.feed(.want(room: "a", true))
-        var id = 1
-        /// What the present worker is told of the recording.
-        func told() -> (continues: String?, ordered: RecordingOrder?)? {
-            for case .send(_, .join(let order)) in driver.ready(id) { return (order.continues, order.ordered) }
-            return nil
-        }
-        func nextTold() -> (continues: String?, ordered: RecordingOrder?)? {
-            driver.feed(.exited(WorkerID(id), reason: "killed"))
-            for _ in 0..<600 where driver.fleet.rooms["a"]?.worker == nil { driver.tick(after: 1) }
-            id += 1
-            return told()
-        }
-        func starts(_ recording: String) {
-            let reference = RecordingReference(id: recording, folder: "/srv/recordings/a/" + recording)
-            driver.feed(.event(WorkerID(id), .recordingStarted(room: "a", reference)))
-        }
-        #expect(told() ?? ("", nil) == (nil, .record))
-        starts("r")
-        driver.feed(.order(room: "a", .pause))
-        #expect(nextTold() ?? ("", nil) == ("/srv/recordings/a/r", .pause))
-        starts("r")
-        #expect(nextTold() ?? ("", nil) == ("/srv/recordings/a/r", .pause))
-        // It ended, as nobody was there; the next one is none that was paused.
-        starts("s")
-        #expect(nextTold() ?? ("", nil) == ("/srv/recordings/a/s", .record))
-        driver.feed(.order(room: "a", .stop))
-        #expect(nextTold() ?? ("", nil) == (nil, .stop))
-        driver.feed(.want(room: "a", false))
-        driver.feed(.event(WorkerID(id), .left(room: "a", .ordered)))
-        driver.feed(.exited(WorkerID(id), reason: "ended"))
-        driver.feed(.want(room: "a", true))
-        id += 1
-        #expect(told() ?? ("", .stop) == (nil, nil))
-        // Nothing is recorded any more, says the definition.
-        driver.feed(.order(room: "a", .record))
-        starts("t")
-        var order = FleetDriver.order("a")
-        order.record = nil
-        driver.feed(.define(order))
-        #expect(nextTold() ?? ("", .stop) == (nil, nil))
-        driver.feed(.order(room: "a", .record))
-        starts("u")
-        #expect(nextTold() ?? ("", nil) == ("/srv/recordings/a/u", .record))
-        // A room that was removed is another one when it comes back.
-        driver.feed(.remove(room: "a"))
-        driver.feed(.define(FleetDriver.order("a")))
-        driver.feed(.want(room: "a", true))
-        driver.feed(.event(WorkerID(id), .left(room: "a", .ordered)))
-        driver.feed(.exited(WorkerID(id), reason: "ended"))
-        id += 1
-        #expect(told() ?? ("", .stop) == (nil, nil))
-    }
-
-    /// Its recording ended, as the disk was full; nobody has ended the pause.
-    @Test func aPauseOutlastsItsRecordingWhereNothingMayBeRecorded() {
-        var driver = FleetDriver()
-        driver.join("a")
-        let worker = WorkerID(1)
-        let reference = RecordingReference(id: "r", folder: "/srv/recordings/a/r")
-        driver.feed(.event(worker, .recordingStarted(room: "a", reference)))
-        driver.feed(.order(room: "a", .pause))
-        var nothing = FleetDriver.order("a")
-        nothing.record = nil
-        let ends = [
-            FleetAction.send(worker, .recordOrder(room: "a", nil)), .send(worker, .stopRecording(room: "a")),
-        ]
-        #expect(driver.feed(.define(nothing)) == ends)
-        driver.feed(.event(worker, .recordingFinished(room: "a", reference, reason: "stopped")))
-        let everything = FleetDriver.order("a")
-        #expect(
-            driver.feed(.define(everything)) == [.send(worker, .recordOrder(room: "a", everything.record))]
-        )
-        #expect(driver.fleet.rooms["a"]?.ordered == .hold)
-        driver.feed(.exited(worker, reason: "killed"))
-        var held = everything
-        held.ordered = .hold
-        #expect(driver.ready(2).contains(.send(WorkerID(2), .join(held))))
-        // Who pauses just then is too late.
-        driver.feed(.order(room: "a", .record))
-        driver.feed(.define(nothing))
-        #expect(driver.fleet.rooms["a"]?.ordered == nil)
-        #expect(driver.feed(.order(room: "a", .pause)) == [.send(WorkerID(2), .stopRecording(room: "a"))])
-        #expect(driver.fleet.rooms["a"]?.ordered == .hold)
-    }
-
-    @Test func aPauseEndsWithItsRecording() {
+    /// What the next worker hears of an unfinished recording, by what is wanted of the recording then.
+    @Test(arguments: RoomSpec.Recording.allCases) func theNextWorkerContinuesWhatIsWanted(recording: RoomSpec.Recording)
+    {
         var driver = FleetDriver()
         driver.join("a")
         let reference = RecordingReference(id: "r", folder: "/srv/recordings/a/r")
         driver.feed(.event(WorkerID(1), .recordingStarted(room: "a", reference)))
-        driver.feed(.order(room: "a", .pause))
-        driver.feed(.event(WorkerID(1), .recordingFinished(room: "a", reference, reason: "empty")))
-        #expect(driver.fleet.rooms["a"]?.ordered == .record)
+        var order = FleetDriver.order("a")
+        order.recording = recording
+        driver.feed(.define(order, revision: 2))
+        driver.feed(.exited(WorkerID(1), reason: "killed"))
+        order.continues = recording == .off ? nil : reference.folder
+        let revision: UInt64 = recording == .automatic ? 1 : 2
+        #expect(driver.ready(2).contains(.send(WorkerID(2), .be(order, revision: revision))))
+    }
+
+    /// A recording that was to be finished while no worker was there is left to a repair.
+    @Test func aRecordingThatWasStoppedBetweenTwoWorkersIsNotContinued() {
+        var driver = FleetDriver.inPhase("backingOff")
+        let reference = RecordingReference(id: "r", folder: "/srv/recordings/a/r")
+        driver.tick(after: 60)
+        guard let worker = driver.fleet.rooms["a"]?.worker else {
+            Issue.record("no worker")
+            return
+        }
+        driver.ready(worker.rawValue)
+        driver.feed(.event(worker, .recordingStarted(room: "a", reference)))
+        driver.feed(.exited(worker, reason: "killed"))
+        #expect(driver.fleet.rooms["a"]?.unfinished == reference)
+        var order = FleetDriver.order("a")
+        order.recording = .off
+        driver.feed(.define(order, revision: 2))
+        #expect(driver.fleet.rooms["a"]?.unfinished == nil)
+    }
+
+    /// A request for the recording is none for another try.
+    @Test func whatIsWantedOfTheRecordingTriesNothingAgain() {
+        for phase in ["backingOff", "failed"] {
+            var driver = FleetDriver.inPhase(phase)
+            var order = FleetDriver.order("a")
+            order.recording = .off
+            #expect(driver.feed(.define(order, revision: 2)).isEmpty)
+            #expect(name(driver.fleet.rooms["a"]?.phase) == phase)
+        }
     }
 
     /// Somebody stopped it while its worker was away.
@@ -188,7 +134,7 @@ import Testing
             driver.feed(.exited(WorkerID(id), reason: "crashed"))
             for _ in 0..<600 where driver.fleet.rooms["a"]?.worker == nil { driver.tick(after: 1) }
             guard let next = driver.fleet.rooms["a"]?.worker else { return false }
-            return driver.ready(next.rawValue).contains(.send(next, .join(order)))
+            return driver.ready(next.rawValue).contains(.send(next, .be(order, revision: 1)))
         }
         #expect(replaced(1, order))
         // One that went on with it and ended later is no reason to give it up.
@@ -315,7 +261,7 @@ import Testing
         var driver = FleetDriver()
         driver.want("a")
         let actions = driver.feed(.event(WorkerID(1), .ready(protocolVersion: 99, processID: 1)))
-        #expect(actions == [.kill(WorkerID(1), reason: "speaks version 99 of the worker protocol, not 1")])
+        #expect(actions == [.kill(WorkerID(1), reason: "speaks version 99 of the worker protocol, not 2")])
     }
 
     @Test func leavingEndsTheWorkerThatHasNoOtherRoom() {
@@ -357,7 +303,7 @@ import Testing
         let actions = driver.feed(.event(WorkerID(1), .left(room: "a", .ordered)))
         // Never in the same room twice, but another process may start while this one ends.
         #expect(actions.contains(.start(WorkerID(2))))
-        #expect(driver.ready(2).contains(.send(WorkerID(2), .join(other))))
+        #expect(driver.ready(2).contains(.send(WorkerID(2), .be(other, revision: 1))))
     }
 
     @Test func aChangedCameraOrRecordOrderDoesNotEndTheCall() {
@@ -365,17 +311,18 @@ import Testing
         driver.join("a")
         var order = FleetDriver.order("a")
         order.send = SendSpec()
-        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .camera(room: "a", SendSpec()))])
-        order.record?.video = false
-        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .recordOrder(room: "a", order.record))])
-        order.outputs = [OutputSpec(host: "192.0.2.7")]
-        #expect(
-            driver.feed(.define(order)) == [
-                .send(WorkerID(1), .outputs(room: "a", [OutputSpec(host: "192.0.2.7")]))
-            ]
-        )
-        order.outputs = []
-        #expect(driver.feed(.define(order)) == [.send(WorkerID(1), .outputs(room: "a", []))])
+        let changes: [(inout RoomSpec) -> Void] = [
+            { $0.record?.video = false }, { $0.recording = .off }, { $0.outputs = [OutputSpec(host: "192.0.2.7")] },
+            { $0.outputs = [] }, { $0.priority = 7 }, { $0.afterKickSeconds = 7 }, { $0.whenFullSeconds = 60 },
+        ]
+        for (revision, change) in zip(UInt64(2)..., changes) {
+            change(&order)
+            #expect(
+                driver.feed(.define(order, revision: revision)) == [
+                    .send(WorkerID(1), .be(order, revision: revision))
+                ]
+            )
+        }
         #expect(name(driver.fleet.rooms["a"]?.phase) == "joined")
     }
 
@@ -393,7 +340,8 @@ import Testing
         var order = FleetDriver.order("a")
         order.afterKickSeconds = seconds
         // A rule is no reason to disturb a call.
-        #expect(driver.feed(.define(order)).isEmpty)
+        let isTold = order != FleetDriver.order("a")
+        #expect(driver.feed(.define(order)) == (isTold ? [.send(WorkerID(1), .be(order, revision: 1))] : []))
         #expect(name(driver.fleet.rooms["a"]?.phase) == "joined")
         let actions = driver.feed(.event(WorkerID(1), .left(room: "a", .removed(message: "put out"))))
         return (driver, actions)
@@ -454,7 +402,7 @@ import Testing
         var order = FleetDriver.order("a")
         order.afterKickSeconds = seconds
         // The disk is full: what is recorded changes, and nobody asked for the room.
-        order.record = RecordSpec()
+        order.record?.video = false
         #expect(driver.feed(.define(order)).isEmpty)
         // Asked for another rule: tried at once.
         order.afterKickSeconds = 60
@@ -472,7 +420,7 @@ import Testing
         var order = FleetDriver.order("a")
         order.whenFullSeconds = 60
         var member = FleetDriver.inPhase("joined")
-        #expect(member.feed(.define(order)).isEmpty)
+        #expect(member.feed(.define(order)) == [.send(WorkerID(1), .be(order, revision: 1))])
         // Whoever waits in front of the door gets the new rule.
         var waiting = FleetDriver.inPhase("joining")
         #expect(waiting.feed(.define(order)) == [.send(WorkerID(1), .leave(room: "a"))])

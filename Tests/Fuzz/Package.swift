@@ -1,9 +1,9 @@
 // swift-tools-version:6.2
 import PackageDescription
 
-// A package of its own, because the whole of it is built with coverage for libFuzzer. It sees the pure targets of the
+// A separate package, because the whole of it is built with coverage for libFuzzer. It sees the pure targets of the
 // main package, and those that read recordings, through links that `run.py` makes in `.build/fuzz/package`, and needs
-// nothing else, so it builds in a minute: `make fuzz`.
+// nothing else, which lets it build in a minute: `make fuzz`.
 
 let settings: [SwiftSetting] = [
     .enableUpcomingFeature("ExistentialAny"),

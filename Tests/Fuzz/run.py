@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the fuzz targets: everything that parses what comes from the network, or from a recording, with libFuzzer.
+"""Runs the fuzz targets: everything that parses data from the network, or from a recording, with libFuzzer.
 
-Builds the package of this folder in a folder of its own, and what the C module does with each packet with the sanitizers of
+Builds the package of this folder in a separate folder, and the C module's work on each packet with the sanitizers of
 addresses and of undefined behaviour (`Media/media.c`), then runs each target on its seeds (`Corpus/TARGET`), on the
-inputs that once were findings (`Crashers/TARGET`), and on what libFuzzer makes of them. A trap, an input that takes
-longer than 20 s, more than 1 GiB of memory and a broken promise of a target are findings: the input is kept in
-`.build/fuzz/findings`, and the exit code is 1. What libFuzzer learns stays in `.build/fuzz/corpus`.
+inputs that once were findings (`Crashers/TARGET`), and on the inputs that libFuzzer makes of them. A trap, an input
+that takes longer than 20 s, more than 1 GiB of memory and a broken promise of a target are findings: the input is kept
+in `.build/fuzz/findings`, and the exit code is 1. The inputs that libFuzzer learns stay in `.build/fuzz/corpus`.
 
 Example: python3 Tests/Fuzz/run.py --seconds 60 sdp room-skyrtc
+
 """
 
 import argparse
@@ -27,7 +28,7 @@ BUILD = TOP / ".build" / "fuzz"
 PACKAGE = BUILD / "package"
 PROGRAM = BUILD / "release" / "Fuzz"
 MEDIA = BUILD / "media"
-# What of the C module is fed.
+# The fed sources of the C module.
 MEDIA_SOURCES = ("congestion", "depayloader", "h264_passage", "reorder_window", "rtcp", "rtcp_filter", "rtp_clock",
                  "srtp_receiver")
 MEDIA_LIBRARIES = ("gstreamer-1.0", "gstreamer-rtp-1.0", "libcrypto", "libsrtp2")
@@ -39,9 +40,10 @@ MEMORY_MB = 1024
 
 
 def assemble():
-    """Makes the package anew: this folder's files, and links to the targets of the main package that they feed.
+    """Makes the package again: this folder's files, and links to the targets of the main package that they feed.
 
     The links are made here, because a checkout or an archive may turn those of a repository into text files.
+
     """
     shutil.rmtree(PACKAGE, ignore_errors=True)
     program = PACKAGE / "Sources" / "Fuzz"
@@ -79,8 +81,8 @@ def build_media():
 
 
 def environment(target):
-    # Swift's own crash handler would come before libFuzzer's, which keeps the input. What GLib would keep for the next one
-    # hides who uses it too long.
+    # Swift's own crash handler would come before libFuzzer's, which keeps the input. GLib's caches would hide the use
+    # of freed memory.
     return os.environ | {"FUZZ_TARGET": target, "SWIFT_BACKTRACE": "enable=no", "G_SLICE": "always-malloc"}
 
 

@@ -71,7 +71,7 @@ extension AllGStreamer {
             }
         }
 
-        /// A picture that runs, and where it can be taken from.
+        /// A running video, and where it can be taken from.
         private func capture() throws -> (pipeline: Pipeline, fanOut: FanOut) {
             let capture = try Pipeline(
                 launch: """
@@ -87,7 +87,7 @@ extension AllGStreamer {
 
         /// Connects both ends.
         ///
-        /// - Returns: where the sender's picture goes in.
+        /// - Returns: the input of the sender's video.
         private func connect(_ sender: End, _ receiver: End) async throws -> SendBranch {
             // Promises.
             let format = SendFormat(media: "video", encodingName: "VP8", clockRateHz: 90_000, payloadType: 96)
@@ -189,7 +189,7 @@ extension AllGStreamer {
             #expect(sender.onMainThread.count == 0 && receiver.onMainThread.count == 0)
         }
 
-        /// What is held of the stream must not hold a thread: it would have locks that stopping needs.
+        /// Held data of the stream must not hold a thread: it would have locks that stopping needs.
         @Test
         func aStreamThatNobodyTookDoesNotKeepTheConnectionFromStopping() async throws {
             let control = ControlThread(name: "test")
@@ -207,7 +207,7 @@ extension AllGStreamer {
             }
         }
 
-        /// What it leaves free goes back to the system when the last one has ended.
+        /// Its free memory goes back to the system when the last one has ended.
         @Test
         func aConnectionCountsUntilItIsFreed() async throws {
             let memory = FreeMemory()

@@ -7,7 +7,7 @@ import Testing
 
 @Suite
 struct CertificateTests {
-    /// What `openssl` says about the PEM text.
+    /// The output of `openssl` about the PEM text.
     private func openssl(_ arguments: [String], _ pem: String) throws -> String {
         let file = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID()).pem")
         try pem.write(to: file, atomically: true, encoding: .utf8)

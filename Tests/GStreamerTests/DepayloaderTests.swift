@@ -5,7 +5,7 @@ import Testing
 @testable import GStreamer
 
 extension AllGStreamer {
-    /// Units that a tap makes by itself, beside those of GStreamer's depayloaders.
+    /// Units that a tap itself makes, compared with those of GStreamer's depayloaders.
     @Suite(.serialized)
     struct DepayloaderTests {
         typealias Track = TrackTapTests.Track
@@ -65,7 +65,8 @@ extension AllGStreamer {
             #expect(pair.tap.counters.units == UInt64(ours.count))
         }
 
-        /// Pictures of one to five packets with every form of descriptor, of which some packets are lost, and some cut off.
+        /// Frames of one to five packets with every form of descriptor, of which some packets are lost, and some cut
+        /// off.
         @Test(arguments: UInt64(1)...20)
         func makesWhatGStreamerMakesOfBrokenVP8(seed: UInt64) throws {
             let feed = try VP8Feed()
@@ -88,8 +89,8 @@ extension AllGStreamer {
                     feed.push(sequence, picture &* 3000, payload, isMarked: isMarked)
                 }
             }
-            // Theirs takes no picture of less than ten bytes for one, though inter frames may have three; what was lost before
-            // such a one is told with it.
+            // Theirs rejects frames of less than ten bytes, though inter frames may have three; losses before such a
+            // one are reported with it.
             var told = 0
             var ours: [(unit: ReceivedItem.Unit, bytes: [UInt8])] = []
             for (unit, bytes) in feed.pair.ours.drain() {
@@ -104,7 +105,7 @@ extension AllGStreamer {
             #expect(theirs.count > 100)
             #expect(ours.map(\.bytes) == theirs.map(\.bytes))
             #expect(ours.map(\.unit.rtpTime) == theirs.map(\.unit.rtpTime))
-            // A picture without an end is a loss that only we tell.
+            // A frame without an end is a loss that only we report.
             for (our, their) in zip(ours, theirs) { #expect(our.unit.lostPackets >= their.unit.lostPackets) }
             #expect(ours.allSatisfy { !$0.unit.isTruncated })
         }
@@ -130,7 +131,8 @@ extension AllGStreamer {
             }
             let (base, more) = ([0x82, 1] as [UInt8], [UInt8](2...12))
             let upper = [UInt8](repeating: 0x87, count: 300)
-            // A picture id of two bytes, two layers with their sizes, in three packets, the last frame longer than 255 bytes.
+            // A PictureID of two bytes, two layers with their sizes, in three packets, the last frame longer than 255
+            // bytes.
             push(1, 0, [0xAA, 0x81, 2, 0, 7, 0x30, 1, 64, 0, 180, 2, 128, 1, 104] + base)
             push(2, 0, [0xA4, 0x81, 2, 0, 7] + more)
             push(3, 0, [0xAC, 0x81, 2, 3, 7] + upper, isMarked: true)
@@ -177,7 +179,7 @@ extension AllGStreamer {
             let feed = try VP8Feed()
             defer { feed.stop() }
             let picture = [UInt8](repeating: 6, count: 12)
-            // Padding between pictures, as probes of the bandwidth send it, and a descriptor with nothing behind it.
+            // Padding between frames, as probes of the bandwidth send it, and a descriptor with nothing after it.
             let payloads: [[UInt8]] = [[0x10] + picture, [], [0x90, 0xF0], [0x10] + picture]
             for (number, payload) in payloads.enumerated() {
                 feed.push(UInt16(number), UInt32(number) * 3000, payload, isMarked: !payload.isEmpty)
@@ -212,7 +214,7 @@ extension AllGStreamer {
                 self.feed.push(packet)
             }
 
-            /// The beginning of a picture.
+            /// The beginning of a frame.
             func begin(_ parts: Range<UInt16>, time: UInt32 = 0) {
                 let part = [UInt8](repeating: 6, count: 60_000)
                 for number in parts { self.push(number, [number == parts.lowerBound ? 0x10 : 0x00] + part, time: time) }
@@ -221,7 +223,8 @@ extension AllGStreamer {
             func end(_ number: UInt16, time: UInt32 = 0) { self.push(number, [0x00, 6], time: time, isMarked: true) }
         }
 
-        /// Many sources whose pictures do not end take only so much memory together; whose does not fit is lost.
+        /// Many sources with unfinished frames take only a bounded amount of memory together; those that do not fit are
+        /// lost.
         @Test
         func picturesThatHaveBegunAreBoundedTogether() throws {
             let feeds = try (0..<4).map { _ in try OwnFeed() }
@@ -234,7 +237,7 @@ extension AllGStreamer {
             #expect(feeds[3].queue.drain().map(\.unit.lostPackets) == [1])
         }
 
-        /// What some leave unfinished costs nobody else a picture of the usual size.
+        /// Unfinished frames of some never cost another sender a frame of the usual size.
         @Test
         func aModestPictureIsTakenHoweverManyHaveBegun() throws {
             let feeds = try (0..<5).map { _ in try OwnFeed() }
@@ -243,7 +246,7 @@ extension AllGStreamer {
             for feed in feeds.suffix(2) { feed.begin(0..<17) }
             for feed in feeds.suffix(2) { feed.end(17) }
             #expect(feeds.suffix(2).map { $0.queue.drain().map(\.bytes.count) } == [[1_020_001], [1_020_001]])
-            // Who takes more has to wait.
+            // A sender that takes more must wait.
             feeds[4].begin(18..<38, time: 3000)
             feeds[4].end(38, time: 3000)
             #expect(feeds[4].queue.drain().isEmpty)
@@ -260,7 +263,7 @@ extension AllGStreamer {
             #expect(feeds.map { $0.queue.drain().count } == [1, 1, 1, 0])
         }
 
-        /// GStreamer's depayloader of H.264 keeps what it has of a picture, however much that is.
+        /// GStreamer's depayloader of H.264 keeps its part of a frame, however much that is.
         @Test
         func aPictureThatDoesNotEndIsKeptFromADepayloader() throws {
             let feed = try HandFeed(
@@ -338,7 +341,7 @@ extension AllGStreamer {
             }
         }
 
-        /// Whole NAL units are kept behind a gap as well: single ones, and fragments of which each begins anew.
+        /// Whole NAL units are kept after a gap as well: single ones, and fragments of which each begins again.
         @Test(arguments: [[0x41, 0x10], [0x7C, 0x81, 0x10]] as [[UInt8]])
         func picturesThatDoNotEndAreKeptFromADepayloader(head: [UInt8]) throws {
             let feed = try ElementFeed()
@@ -346,7 +349,7 @@ extension AllGStreamer {
             for number in UInt16(0)..<1800 { feed.push(number, UInt32(number) * 3000, payload) }
             #expect(feed.mostKept < 33 << 20)
             #expect(feed.queue.drain().isEmpty, "what got too large is lost")
-            // What still waits ends with the first.
+            // Packets that still wait end with the first.
             for number in UInt16(1800)..<1802 {
                 feed.push(number, UInt32(number) * 3000, [0x65, 0x88, 9, 9], isMarked: true)
             }
@@ -356,7 +359,7 @@ extension AllGStreamer {
             #expect(feed.tap.counters.packets == 1802 && feed.tap.counters.lostPackets == 0)
         }
 
-        /// A slice of 30 MB that begins a picture stays where it is when the picture before it is given out.
+        /// A slice of 30 MB that begins a frame stays where it is when the frame before it is passed on.
         @Test
         func whatStaysBehindAPictureIsCounted() throws {
             let feed = try ElementFeed()
@@ -372,7 +375,7 @@ extension AllGStreamer {
             #expect(feed.mostKept < 33 << 20)
         }
 
-        /// Parts of pictures that wait for the rest count as what depayloaders keep does.
+        /// Parts of frames that wait for the rest count like the data that depayloaders keep.
         @Test
         func picturesInPartsAreBoundedTogether() throws {
             let feeds = try (0..<4).map { _ in try ElementFeed() }
@@ -390,7 +393,7 @@ extension AllGStreamer {
             #expect(feeds[3].queue.drain().map(\.bytes.count) == [2 * (slice.count + 4)])
         }
 
-        /// Where a pipeline of an output takes a picture apart, and what begins one that does not end and goes on with it.
+        /// Where an output's pipeline splits a frame, and packets that begin one without an end and continue it.
         struct OutputBranch: Sendable, CustomTestStringConvertible {
             var codec: String
             var launch: String
@@ -399,7 +402,7 @@ extension AllGStreamer {
 
             var testDescription: String { "\(self.launch) \(self.next)" }
 
-            /// The depayloader joins a picture, or the parser behind it does.
+            /// The depayloader joins a frame, or the parser after it does.
             private static func h264(_ first: [UInt8], _ next: [UInt8], joinedBy alignment: String) -> Self {
                 let depayloader = "rtph264depay name=in ! video/x-h264,stream-format=byte-stream,alignment=\(alignment)"
                 let launch = "\(depayloader) ! h264parse ! video/x-h264,alignment=au"
@@ -448,7 +451,7 @@ extension AllGStreamer {
                 push(number, 0, (number == 2 ? branch.first : branch.next) + part)
                 if number % 50 == 0 { most = max(most, Runtime.allocatedBytes - before) }
             }
-            // A parser that joins pictures has what it was given twice; without a bound it is 108 MB, or twice as much.
+            // A parser that joins frames has its input twice; without a bound it is 108 MB, or twice as much.
             #expect(most < 80 << 20)
         }
 
@@ -479,7 +482,7 @@ extension AllGStreamer {
             #expect(feed.pair.theirs.drain().map(\.bytes) == [keyframe, inter])
         }
 
-        /// What came before counts once.
+        /// Earlier packets count once.
         @Test
         func aPacketThatComesAgainIsLeftOut() throws {
             let feed = try VP8Feed()

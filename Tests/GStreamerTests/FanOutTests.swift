@@ -172,13 +172,13 @@ extension AllGStreamer {
             let consumer = try fanOut.add(receiver.source, of: receiver.pipeline)
             for number in 0...3 { push(UInt64(number), from: camera) }
             try fanOut.attach(to: slate.pipeline, sink: "raw")
-            // Made before the newest picture of the camera.
+            // Made before the newest frame of the camera.
             push(2, from: slate)
             push(3, from: slate)
             push(4, from: slate)
             #expect(consumer.counters.pushed == 5)
             #expect(fanOut.count == 7, "also what is left out shows that a source gives something")
-            // Nobody listens to the camera any more.
+            // The camera has no listener any more.
             push(5, from: camera)
             #expect(consumer.counters.pushed == 5)
             #expect(fanOut.count == 7)
@@ -241,7 +241,7 @@ extension AllGStreamer {
             let consumer = try source.fanOut.add(receiver.source, of: receiver.pipeline)
             for number in UInt64(0)..<30 { source.push(number, isKeyframe: true) }
             #expect(await receiver.hasSeenAll(of: consumer))
-            // What lies before the consumer's time 0 is left out.
+            // Frames before the consumer's time 0 are left out.
             #expect(receiver.seen.all.map(\.number) == Array(first..<30))
             let times = receiver.seen.all.map { Int64(clamping: $0.timeNanoseconds) }
             #expect(times == (first..<30).map { Int64($0 * Self.frame) - difference })
@@ -403,7 +403,8 @@ extension AllGStreamer {
             consumer.remove()
         }
 
-        /// Whoever stops a pipeline holds the state lock of a sink while it waits for the sink's streaming thread.
+        /// A thread that stops a pipeline holds the state lock of a sink while it waits for the sink's streaming
+        /// thread.
         @Test
         func aRequestFromTheStreamingThreadDoesNotWaitForAStateChange() async throws {
             let source = try Source()
@@ -412,7 +413,7 @@ extension AllGStreamer {
             defer { receiver.pipeline.stop() }
             let consumer = try source.fanOut.add(receiver.source, of: receiver.pipeline)
             let appsink = try source.feed.pipeline.element(named: "encoded")
-            // The sink has to have left its preroll: then nothing but the request needs a lock.
+            // The sink must have left its preroll: then nothing but the request needs a lock.
             source.push(0, isKeyframe: true)
             consumer.remove()
             let waiting = try source.fanOut.add(receiver.source, of: receiver.pipeline)

@@ -13,7 +13,7 @@ import Testing
         case asked(Int)
     }
 
-    /// What was answered, in order.
+    /// The answers, in order.
     private func answers(_ steps: [Step]) -> [Bool] {
         let start = ContinuousClock.now
         var schedule = MemorySchedule(now: start)
@@ -47,7 +47,7 @@ import Testing
         #expect(self.answers(steps) == [false, false, true, false, true])
     }
 
-    /// Of 64 MB in pieces, one of a hundred stays in use: malloc itself gives nothing of that back.
+    /// One in a hundred pieces of 64 MB stays in use: malloc alone gives nothing of that back.
     @Test func theSystemGetsThePagesThatNobodyUses() throws {
         let pieces = (0..<65536).map { _ -> UnsafeMutableRawPointer in
             let piece = UnsafeMutableRawPointer.allocate(byteCount: 1000, alignment: 16)

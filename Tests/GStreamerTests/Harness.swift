@@ -7,7 +7,7 @@ import Synchronization
 
 @testable import GStreamer
 
-/// What foreign threads said, in order.
+/// Entries from foreign threads, in order.
 final class Log<Entry: Sendable>: Sendable {
     private let entries = Mutex<[Entry]>([])
 
@@ -42,7 +42,7 @@ struct SeededRandom: RandomNumberGenerator {
     }
 }
 
-/// Runs `body` on a thread of its own, outside Swift's pool, and waits for its result.
+/// Runs `body` on a separate thread, outside Swift's pool, and waits for its result.
 func onForeignThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in
         DispatchQueue(label: "foreign").async { continuation.resume(returning: body()) }
@@ -261,7 +261,7 @@ final class PacketFeed: Sendable {
         return self.feed.push(buffer)
     }
 
-    /// The same in memory that tells when the last reference to it is gone.
+    /// The same in memory that reports when the last reference to it is gone.
     func push(_ sequence: UInt16, _ timestamp: UInt32, payload: [UInt8], onFree: @escaping @Sendable () -> Void) -> Bool
     {
         let packet = Self.packet(sequence, timestamp, payload: payload)

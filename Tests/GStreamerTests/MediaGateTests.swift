@@ -5,7 +5,7 @@ import Testing
 @testable import GStreamer
 
 extension AllGStreamer {
-    /// What passes a gate: pictures of 320x180, each of one luma, and sound.
+    /// Output of a gate: frames of 320x180, each of one luma, and audio.
     @Suite(.serialized)
     struct MediaGateTests {
         private static let size = 320 * 180
@@ -28,7 +28,7 @@ extension AllGStreamer {
                 }
             }
 
-            /// What came out of it in the place of a buffer.
+            /// The buffer that came out instead of the given one.
             func pass(_ bytes: [UInt8], at nanoseconds: UInt64 = 0) -> [UInt8]? {
                 let count = self.seen.all.count
                 self.feed.push(bytes, timeNanoseconds: nanoseconds)
@@ -83,7 +83,7 @@ extension AllGStreamer {
             #expect(way.seen.all.map(\.timeNanoseconds) == [0, 1, 2, 3, 4, 5, 6])
         }
 
-        /// Who freezes what is black does not show anything by unmuting it.
+        /// Unmuting a frozen black frame does not show anything.
         @Test
         func blackIsHeldWhereItWasBlack() throws {
             let gate = MediaGate()
@@ -121,7 +121,7 @@ extension AllGStreamer {
             #expect(way.pass(sound) == [UInt8](repeating: 0, count: 3840))
         }
 
-        /// What cannot be made black does not pass.
+        /// A frame that cannot be made black does not pass.
         @Test
         func otherFormatsAreLeftOut() throws {
             let gate = MediaGate()

@@ -5,7 +5,7 @@ import Testing
 @testable import GStreamer
 
 extension AllGStreamer {
-    /// What becomes of each packet that reaches a tap.
+    /// The fate of each packet that reaches a tap.
     @Suite(.serialized)
     struct PacketFateTests {
         /// Packets made by hand, through a tap of a kind.
@@ -72,7 +72,7 @@ extension AllGStreamer {
         }
 
         private static let part = [UInt8](repeating: 8, count: 12)
-        /// The beginning of a keyframe of VP8, of another frame, and what goes on with either (RFC 7741 section 4.2).
+        /// The beginning of a keyframe of VP8, of another frame, and the continuation of either (RFC 7741 section 4.2).
         private static let key: [UInt8] = [0x10, 0] + Self.part
         private static let inter: [UInt8] = [0x10, 1] + Self.part
         private static let rest: [UInt8] = [0x00] + Self.part
@@ -128,11 +128,11 @@ extension AllGStreamer {
             feed.push(14, 18_000, Self.rest)
             expected.late = 1
             #expect(feed.fates == expected)
-            // What is too short for a frame.
+            // A payload that is too short for a frame.
             feed.push(17, 21_000, [0x10, 1], isMarked: true)
             expected.undecodable = 1
             #expect(feed.fates == expected)
-            // What has begun when the tap is closed will never end.
+            // A frame that has begun when the tap is closed will never end.
             feed.push(18, 24_000, Self.inter)
             expected.waiting = 1
             #expect(feed.fates == expected)
@@ -189,13 +189,13 @@ extension AllGStreamer {
             #expect(feed.fates == expected && feed.drain() == [3])
             feed.push(4, 0, [])
             expected.empty = 1
-            // Packetization mode 2 in the midst of a picture.
+            // Packetization mode 2 in the midst of a frame.
             feed.push(5, 3000, [0x7D, 0x85, 0, 0, 1])
             feed.push(6, 3000, [0x41, 0x9A, 7, 8], isMarked: true)
             expected.undecodable = 1
             expected.inUnits = 4
             #expect(feed.fates == expected && feed.drain() == [1])
-            // The beginning of a fragmented slice whose end is missing: the next picture comes without it.
+            // The beginning of a fragmented slice whose end is missing: the next frame comes without it.
             feed.push(7, 6000, [0x5C, 0x81, 5, 6])
             feed.push(8, 6000, [0x5C, 0x01, 5, 6])
             feed.push(10, 9000, [0x41, 0x9B, 9, 9], isMarked: true)
@@ -273,7 +273,7 @@ extension AllGStreamer {
             if depayloading != .sound { #expect(fates.incomplete > 0) }
         }
 
-        /// A part of a picture: H.264 in fragments of one slice (RFC 6184 section 5.8), VP9 with the bits B and E of its
+        /// A part of a frame: H.264 in fragments of one slice (RFC 6184 section 5.8), VP9 with the bits B and E of its
         /// descriptor (RFC 9628 section 4.2).
         private static func payload(
             _ kind: Depayloading,

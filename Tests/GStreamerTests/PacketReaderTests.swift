@@ -8,7 +8,7 @@ import Testing
 
 @testable import GStreamer
 
-/// Apart from those that read what other tests receive meanwhile.
+/// Separate from those that read the packets of other tests at the same time.
 private nonisolated(unsafe) let testReaders: OpaquePointer = CTapedeck_readers_new()
 
 /// A connection without sockets: a thread that shares again and again, and turns that only count, or hang.
@@ -16,7 +16,7 @@ private final class SharingConnection: @unchecked Sendable {
     struct State {
         var isOver = false
         var hangs = false
-        /// What the next turn returns.
+        /// The result of the next turn.
         var stays = true
         var turns = 0
         /// Threads that took turns.
@@ -28,7 +28,7 @@ private final class SharingConnection: @unchecked Sendable {
     }
 
     let state = Mutex(State())
-    /// A turn that hangs goes on after this.
+    /// A turn that hangs continues after this.
     let goOn = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     // Made before its thread begins, and freed behind it.
@@ -74,7 +74,7 @@ private final class SharingConnection: @unchecked Sendable {
     private var wasTakenByTwo: Bool { self.state.withLock(\.wasTakenByTwo) }
     var wasSlow: Bool { CTapedeck_reader_was_slow(self.place) }
 
-    /// What webrtcbin does when it is stopped: the thread is interrupted and waited for.
+    /// The steps of webrtcbin when it is stopped: the thread is interrupted and waited for.
     func close() {
         self.state.withLock { $0.isOver = true }
         CTapedeck_reader_interrupt(self.place, true)
@@ -121,14 +121,14 @@ extension AllGStreamer {
             let turns = others.map(\.turns)
             #expect(await eventually { zip(others, turns).allSatisfy { $0.turns > $1 + 3 } })
             #expect(stuck.isInTurn, "nobody waited for it")
-            // The others come and go meanwhile.
+            // The others come and go in that time.
             for other in others { other.close() }
             stuck.state.withLock { $0.hangs = false }
             stuck.goOn.signal()
             #expect(await eventually { stuck.wasSlow })
             #expect(counters.slow > before.slow)
             #expect(counters.given_back >= before.given_back + 3)
-            // Now it is read by itself.
+            // Now its own thread reads it.
             let (alone, taken) = (stuck.returns, stuck.turns)
             #expect(await eventually { stuck.returns > alone + 20 })
             #expect(stuck.turns == taken)
@@ -197,7 +197,7 @@ extension AllGStreamer {
             #expect(await eventually { counters.readers == 0 && Self.threads == 0 })
         }
 
-        /// Connections come and go while rounds go on.
+        /// Connections come and go during rounds.
         @Test
         func manyConnectionsLeaveNothingBehind() async {
             let stays = SharingConnection()

@@ -100,7 +100,7 @@ extension AllGStreamer {
             #expect(await eventually { counts().waiting == 0 && counts().heldAndDropped == 10 })
         }
 
-        /// A pad whose stream nobody took stayed for ever, and with it, by its transceiver, a whole connection.
+        /// A pad whose stream was never taken stayed for ever, and with it, by its transceiver, a whole connection.
         @Test
         func aStreamThatNobodyTookIsFreedWithItsPipeline() async throws {
             try Runtime.startCountingObjects()

@@ -86,7 +86,7 @@ extension AllGStreamer {
                 let buffer = packet.withUnsafeBytes { bytes in
                     gst_buffer_new_memdup(bytes.baseAddress, gsize(bytes.count))
                 }
-                // Nobody is behind the pad: only what the probe does counts.
+                // The pad has no peer: only the probe's work counts.
                 _ = gst_pad_push(self.pad, buffer)
             }
         }
@@ -213,7 +213,7 @@ extension AllGStreamer {
             let receiver = try Socket(port: port)
             for number in 10..<20 { track.push(Self.packet(UInt16(number), 1)) }
             let heard = stream.counters
-            // The one that tells of the closed port is the last that is lost.
+            // The packet that reports the closed port is the last that is lost.
             #expect(heard.droppedPackets <= alone.droppedPackets + 1)
             #expect(receiver.datagrams.count >= 9)
             #expect(heard.keyframeRequests == alone.keyframeRequests + 1)
@@ -228,7 +228,7 @@ extension AllGStreamer {
         /// Sequence numbers are not encrypted.
         private static func sequence(_ datagram: [UInt8]) -> Int { Int(datagram[2]) << 8 | Int(datagram[3]) }
 
-        /// Whoever comes before the numbers begin anew needs no roll-over counter.
+        /// A receiver that starts before the numbers wrap needs no roll-over counter.
         @Test func anEncryptedStreamBeginsWithOne() throws {
             let receiver = try Socket()
             let track = try Track()
@@ -276,7 +276,7 @@ extension AllGStreamer {
             for stream in [stream, plain] {
                 #expect(track.fork.add(stream, payloadType: 96, clockRateHz: 90_000))
             }
-            // What the socket has no room for is lost behind the sender.
+            // Packets that the socket has no room for are lost after they were sent.
             for number in 0..<33_000 { track.push(Self.packet(UInt16(number), 1)) }
             #expect(!stream.isWorn)
             receiver = nil
@@ -303,7 +303,7 @@ extension AllGStreamer {
                 ("rubbish", [0x80, 206, 0xFF, 0xFF, 0, 0, 0, 42] + ours, 4),
                 ("less than a header", [0x80, 206, 0], 4),
                 ("nothing", [], 4),
-                // What is read in order was read by now.
+                // Packets before it were read by now, because they are read in order.
                 ("another receiver", [0x80, 201, 0, 1, 0, 0, 0, 43], 5),
             ]
             for (name, bytes, count) in words {
@@ -320,7 +320,7 @@ extension AllGStreamer {
             #expect(stream.counters.keyframeRequests == 5)
         }
 
-        /// Of more than are remembered, one is welcomed in ten seconds.
+        /// If there are more receivers than are remembered, one is welcomed in ten seconds.
         @Test(arguments: [(UInt32(20), UInt64(20)), (300, 256)])
         func everyReceiverAsksOnce(receivers: UInt32, welcomed: UInt64) async throws {
             let receiver = try Socket()
@@ -337,7 +337,7 @@ extension AllGStreamer {
                     receiver.send(Array(reports.joined()), to: rtcp)
                 }
             }
-            // What is read in order was read by then.
+            // Packets before it were read by then, because they are read in order.
             let picturesLost: UInt64 = 100
             let loss: [UInt8] = [0x81, 206, 0, 2, 0, 0, 0, 1, 1, 2, 3, 4]
             receiver.send(Array(repeatElement(loss, count: Int(picturesLost)).joined()), to: rtcp)

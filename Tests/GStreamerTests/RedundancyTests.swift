@@ -8,7 +8,7 @@ import Testing
 
 extension AllGStreamer {
     struct RedundancyTests {
-        /// What `rtpulpfecdec` inside a webrtcbin is set to once webrtcbin has it: 1 for packets as they are.
+        /// The setting of `rtpulpfecdec` inside a webrtcbin once webrtcbin has it: 1 for unchanged packets.
         private func passthrough(ofDecoderFor payloadType: Int) async throws -> Int32 {
             try Runtime.initialise()
             let bin = try WebRTCBin(
@@ -29,7 +29,7 @@ extension AllGStreamer {
             return passthrough
         }
 
-        /// Otherwise it numbers packets anew, and nobody sees what is missing.
+        /// Otherwise it renumbers packets, which hides losses.
         @Test
         func aDecoderWithNothingToDecodeLeavesThePacketsAlone() async throws {
             #expect(try await self.passthrough(ofDecoderFor: 0) == 1)

@@ -50,7 +50,7 @@ extension AllGStreamer {
                 _ = self.feed.push(buffer)
             }
 
-            /// What was counted of a source.
+            /// The counts of a source.
             func counts(of source: UInt32 = 1) -> SourceCounters {
                 self.streams.counts.filter { $0.ssrc == source }
                     .reduce(into: SourceCounters(ssrc: source)) { $0.add($1) }
@@ -107,7 +107,7 @@ extension AllGStreamer {
             func finish() { CTapedeck_finish_reorder_buffers(self.bin.pointer) }
         }
 
-        /// What is behind a packet that will not come any more, when a call ends.
+        /// Packets after one that will not come any more, when a call ends.
         @Test func whatWaitsGoesOnAtTheEnd() throws {
             let receiver = try Receiver(latencyMilliseconds: 60_000)
             defer { receiver.feed.stop() }
@@ -146,7 +146,7 @@ extension AllGStreamer {
             // Others count for themselves.
             for sequence in [0, 1] as [UInt16] { receiver.push(sequence, source: 2) }
             #expect(receiver.counts() == counts && receiver.counts(of: 2).entered == 2)
-            // What waits when the stream ends is dropped.
+            // Packets that wait when the stream ends are dropped.
             receiver.push(20)
             receiver.feed.stop()
             #expect(receiver.counts().late == 3 && receiver.counts().waiting == 0)

@@ -83,18 +83,18 @@ extension AllGStreamer {
             for sequence in stride(from: UInt16(0), through: 4000, by: 500) { window.put(sequence) }
             #expect(window.requests(at: 10 * Self.millisecond) == Array(1...499))
             #expect(window.requests(at: 11 * Self.millisecond).isEmpty)
-            // What came makes room for others.
+            // Packets that came make room for others.
             for sequence in UInt16(1)...499 { window.put(sequence, at: 11 * Self.millisecond) }
             window.put(4400, at: 12 * Self.millisecond)
             #expect(window.requests(at: 22 * Self.millisecond) == Array(4001...4399))
-            // So does what was given up.
+            // Abandoned packets make room as well.
             window.take(at: Self.latency + 22 * Self.millisecond)
             #expect(window.taken.last == 4400)
             window.put(4800, at: 600 * Self.millisecond)
             #expect(window.requests(at: 610 * Self.millisecond) == Array(4401...4799))
         }
 
-        /// The next round of requests comes no sooner because another packet is missing meanwhile.
+        /// The next round of requests comes no sooner because another packet is missing in between.
         @Test
         func eachMissingPacketIsAskedForAtItsOwnTimes() {
             let window = Window()
@@ -241,7 +241,7 @@ extension AllGStreamer {
             #expect(window.taken == [0] + (2..<20_000))
         }
 
-        /// What one missing packet may hold up is bounded: 4096 places.
+        /// The number of packets that one missing packet may hold up is bounded: 4096.
         @Test
         func soManyPacketsAreHeldAndNoMore() {
             for (sequence, fate) in [(4096, CTAPEDECK_PACKET_KEPT), (4097, CTAPEDECK_PACKET_ASIDE)] {
@@ -257,7 +257,7 @@ extension AllGStreamer {
             #expect(window.held == 0 && window.lost == [1] && window.taken == [0] + (2...4097))
         }
 
-        /// A packet further behind than 4096 is no late one: its sender may count anew.
+        /// A packet further behind than 4096 is no late one: its sender may have restarted its numbers.
         @Test(arguments: [UInt16(10_000), 1000])
         func aPacketIsLateUpToABound(newest: UInt16) {
             let window = Window()
@@ -278,7 +278,7 @@ extension AllGStreamer {
             window.put(99)
             #expect(window.counters.duplicates == 1 && window.counters.late == 1)
             #expect(window.held == 1 && window.dropped == 2)
-            // One that another one replaces, and one that the stream goes on after.
+            // One that another one replaces, and one that the stream continues after.
             window.put(30_000)
             #expect(window.held == 2 && window.dropped == 2)
             window.put(40_000)
@@ -290,7 +290,7 @@ extension AllGStreamer {
             window.put(50_001)
             #expect(window.taken == [100, 102, 103, 50_000, 50_001])
             #expect(window.held == 0 && window.dropped == 4)
-            // What is there at the end.
+            // Packets at the end.
             window.put(50_003)
             window.put(10)
             CTapedeck_reorder_window_clear(window.pointer)
@@ -315,7 +315,7 @@ extension AllGStreamer {
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
                 return (state >> 33) % bound
             }
-            // What was sent: some lost, some late by up to 60 ms, some twice; 1000 packets a second.
+            // The sent packets: some lost, some late by up to 60 ms, some twice; 1000 packets a second.
             var arrivals: [(time: Int64, number: Int)] = []
             var dropped: Set<Int> = []
             for number in 0..<3000 {

@@ -12,7 +12,7 @@ extension AllGStreamer {
         static let key = String(repeating: "0123456789", count: 6)
         private static let otherKey = String(repeating: "9876543210", count: 6)
 
-        /// What a sender that has a key makes of packets.
+        /// The packets of a sender with a key.
         ///
         /// - Parameter options: properties of `srtpenc`.
         static func protected(
@@ -98,7 +98,7 @@ extension AllGStreamer {
             /// How often something was said to be refused for a reason.
             func refusals(_ reason: SourceGuard.Refusal = .source) -> Int { self.reasons.all.count { $0 == reason } }
 
-            /// What was counted of each source that media came of.
+            /// The counts of each source that media came of.
             var counters: [SourceCounters] {
                 self.sources.counts.map { counts in
                     var counters = SourceCounters(ssrc: counts.ssrc)
@@ -115,14 +115,14 @@ extension AllGStreamer {
             (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
         }
 
-        /// A packet whose payload tells its source.
+        /// A packet whose payload names its source.
         private static func packet(of source: UInt32, sequence: UInt16 = 0, contributors: [UInt32] = []) -> [UInt8] {
             let number = [UInt8(sequence >> 8), UInt8(truncatingIfNeeded: sequence)]
             let beginning = [0x80 | UInt8(contributors.count), 96] + number + [0, 0, 0, 0] + Self.bytes(source)
             return beginning + contributors.flatMap(Self.bytes) + Self.bytes(source)
         }
 
-        /// Of four sources in turn.
+        /// Packets of four sources in turn.
         private static let fortyPackets = (0..<40).map { step -> [UInt8] in
             Self.packet(of: UInt32(step % 4 + 1), sequence: UInt16(step / 4))
         }
@@ -164,7 +164,7 @@ extension AllGStreamer {
             receiver.push(protected)
             // Once more.
             receiver.push(protected)
-            // What others made goes on with the numbers of a source.
+            // Forged packets continue the numbers of a source.
             let forged = (1...20).map { step -> [UInt8] in
                 let sequence = UInt16(truncatingIfNeeded: 65_535 + 99 * 700 + step)
                 return Self.packet(of: 1, sequence: sequence)
@@ -219,7 +219,7 @@ extension AllGStreamer {
             #expect(receiver.sources.forgedPackets == 0)
         }
 
-        /// Whoever never ends his handshake fills no memory.
+        /// A peer that never ends its handshake fills no memory.
         @Test(arguments: [(payload: 4, kept: 1024), (payload: 2000, kept: (1 << 20) / (12 + 2000 + 10))])
         func ofWhatComesBeforeTheKeySoMuchIsKept(payload: Int, kept: Int) throws {
             let receiver = try Receiver(maximumSources: 4)
@@ -308,7 +308,7 @@ extension AllGStreamer {
                     packets.append(Self.packet(of: source, sequence: number / UInt16(source)))
                 }
             }
-            // Of a source of which one packet came, and one far off, which no other follows.
+            // Packets of a source that sends only one, and one far off, which no other follows.
             packets += [Self.packet(of: 4), Self.packet(of: 1, sequence: 30_000), Self.packet(of: 2, sequence: 25)]
             receiver.push(try Self.protected(packets))
             receiver.push(try Self.protected([Self.packet(of: 1, sequence: 50)], key: Self.otherKey))
@@ -377,9 +377,9 @@ extension AllGStreamer {
         @Test func whatHasNoSourceBeforeItIsDecryptedIsDropped() throws {
             let receiver = try Receiver(maximumSources: 4)
             defer { receiver.feed.stop() }
-            // srtpdec would take the report behind each for the one that tells the source.
+            // srtpdec would take the report after each for the one that names the source.
             let report = Self.report(of: 7)
-            // What is read of them in the place of a source is one that is known: nothing verifies its packets again.
+            // The bytes read as their source name a known one: nothing verifies its packets again.
             let known = Self.packet(of: report.prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
             receiver.push(try Self.protected([known]))
             #expect(receiver.streams == 1)
@@ -403,7 +403,7 @@ extension AllGStreamer {
             #expect(receiver.media.all.map(\.bytes) == (0..<100).map { Self.packet(of: 1, sequence: UInt16($0)) })
             #expect(receiver.sources.sources == 1 && receiver.streams == 1)
             #expect(receiver.sources.refusedPackets == 0 && receiver.refusals() == 0)
-            // Whoever sends later has a place.
+            // A later sender still gets a slot.
             receiver.push(try Self.protected((2...4).map { Self.packet(of: $0) }))
             #expect(receiver.sources.sources == 4 && receiver.media.count == 103)
         }
@@ -441,7 +441,7 @@ extension AllGStreamer {
             defer { receiver.feed.stop() }
             receiver.push(try Self.protected([Self.packet(of: 2)]))
             let report = Self.report(of: 1)
-            // Of source 1: a name, then an item of type 8 with the prefix "p" and the value "v".
+            // Items of source 1: a name, then an item of type 8 with the prefix "p" and the value "v".
             let items: [UInt8] = [1, 1, 65, 8, 3, 1, 112, 118, 0, 0, 0, 0]
             let others = Self.descriptions(of: [2], name: "me")
             let both = [0x82, 202, 0, UInt8(4 + (others.count - 4) / 4)] + Self.bytes(1) + items + others.dropFirst(4)
@@ -484,7 +484,7 @@ private final class KeyRequests: Sendable {
 
     var count: Int { self.asked.load(ordering: .relaxed) }
 
-    /// Whoever is given to a handler answers what `caps` makes, once there is a key.
+    /// The signal handler, which answers with the result of `caps` once there is a key.
     static func answer(
         _ user: gpointer?,
         _ caps: () -> UnsafeMutablePointer<GstCaps>?

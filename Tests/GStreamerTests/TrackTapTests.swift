@@ -41,7 +41,7 @@ extension AllGStreamer {
             }
         }
 
-        /// What went through a pipeline.
+        /// The packets and units that went through a pipeline.
         struct Outcome {
             var packets: [Packet]
             var units: [(unit: ReceivedItem.Unit, bytes: [UInt8])]
@@ -161,20 +161,20 @@ extension AllGStreamer {
             #expect(lost > 3)
             #expect(outcome.counters.lostPackets == UInt64(lost))
             #expect(outcome.counters.packets == UInt64(outcome.packets.count))
-            // Every loss is told with the next unit, so those before the last unit's packets are.
+            // Every loss is reported with the next unit: those before the last unit's packets are.
             let told = outcome.units.map(\.unit.lostPackets).reduce(0, +)
             let lastTime = outcome.units.last.map { UInt32(truncatingIfNeeded: $0.unit.rtpTime) }
             let beforeLast = outcome.packets.firstIndex { $0.timestamp == lastTime } ?? 0
             #expect(beforeLast > 0)
             #expect((gaps.prefix(beforeLast).reduce(0, +)...lost).contains(told))
-            // What came out is of the packets that came in.
+            // The units are of the packets that went in.
             #expect(Set(outcome.units.map(\.unit.rtpTime)).isSubset(of: Set(outcome.packetTimes)))
         }
 
-        /// What is left of a unit of which packets are missing says so, where the depayloader gives it out at all.
+        /// The rest of a unit with missing packets is marked, where the depayloader passes it on at all.
         @Test(arguments: [Track.vp8, .vp9, .h264])
         func aPartOfAUnitIsKnown(track: Track) async throws {
-            // Of a picture in slices, H.264's depayloader gives out those that came.
+            // H.264's depayloader passes on those slices of a frame that came.
             let slices = track.sender.replacing("speed-preset", with: "threads=1 option-string=slices=8 speed-preset")
             let outcome = try await self.run(
                 track,
@@ -211,7 +211,7 @@ extension AllGStreamer {
             }
         }
 
-        /// A camera that ends each slice with the marker that ends a picture: from the second picture on all of it is
+        /// A camera that ends each slice with the marker that ends a frame: from the second frame on all of it is
         /// there.
         @Test
         func slicesThatAllHaveTheMarkerAreOnePicture() throws {
@@ -242,7 +242,7 @@ extension AllGStreamer {
             let units = queue.drain()
             // The last one waits for the next.
             #expect(units.map(\.unit.rtpTime) == (0..<5).map { $0 * 3000 })
-            // What of the first picture came too late is told as lost, so that a keyframe is asked for.
+            // The late part of the first frame is reported as lost, which asks for a keyframe.
             #expect(units.map(\.unit.lostPackets) == [0, 2, 0, 0, 0])
             #expect(units.allSatisfy { !$0.unit.isTruncated })
             #expect(tap.counters.units == 5)
@@ -297,7 +297,7 @@ extension AllGStreamer {
             #expect(queue.drain().map(\.unit.rotation) == [nil, .quarter, .quarter, .upright, .threeQuarters])
         }
 
-        /// What is left of a picture whose first packets came without its beginning is written, as a part.
+        /// The rest of a frame whose first packets came without its beginning is written, as a part.
         @Test
         func slicesBehindALostBeginningAreWritten() throws {
             let queue = UnitQueue()
@@ -323,7 +323,7 @@ extension AllGStreamer {
             #expect(units.map(\.unit.isTruncated) == [false, true, false])
         }
 
-        /// What makes units of a track of H.264.
+        /// The elements that make units of a track of H.264.
         private static let h264Branch = """
             rtph264depay name=in ! video/x-h264,stream-format=byte-stream,alignment=au \
             ! appsink name=units sync=false max-buffers=8
@@ -341,7 +341,7 @@ extension AllGStreamer {
         private static let impossible: [[[UInt8]]] = [
             // A fragment that begins, and one without anything in it (RFC 6184 section 5.8).
             [[0x7C, 0x85, 0], [0x7C]], [[0x7C, 0x85, 0], [0x7C, 0x45]],
-            // A fragment that begins, nothing, one that goes on, and another NAL unit.
+            // A fragment that begins, nothing, one that continues, and another NAL unit.
             [[0x7C, 0x81, 1, 2], [], [0x7C, 0x01, 3, 4], [0x41, 0x9A, 7, 8]],
             // Packetization mode 2 (sections 5.7 and 5.8), and what is undefined.
             [[0x79, 0, 0, 0, 2, 1, 2]], [[0x7A, 0, 0, 0, 2, 0, 0, 0, 1]], [[0x7B, 0, 0, 0, 2, 0, 0, 0, 1]],
@@ -379,7 +379,7 @@ extension AllGStreamer {
             let tap = TrackTap(id: 1, ssrc: 7, queue: queue)
             let feed = try self.h264(tap)
             defer { feed.stop() }
-            // Of an output: without a tap.
+            // As in an output: without a tap.
             let output = try HandFeed(
                 ofH264: "rtph264depay name=in wait-for-keyframe=true ! h264parse ! fakesink async=false sync=false"
             )
@@ -426,7 +426,7 @@ extension AllGStreamer {
             )
             defer { capture.stop() }
             pipeline.protectDepayloaders()
-            // What the depayloader is given, and what it makes of it.
+            // The input of the depayloader, and its output.
             let given = Log<[UInt8]>()
             let made = Log<[UInt8]>()
             var sequence: UInt16 = 0
@@ -458,7 +458,7 @@ extension AllGStreamer {
             #expect(!errors.all.contains { if case .error = $0 { true } else { false } })
         }
 
-        /// Two packets of sound that have one time are two units.
+        /// Two audio packets that have one time are two units.
         @Test
         func soundThatHasOneTimeTwiceIsWrittenTwice() throws {
             let queue = UnitQueue()
@@ -535,7 +535,7 @@ extension AllGStreamer {
             #expect(abs((loud.decibels ?? 0) + 20) < 0.01 && loud.silence < .seconds(1))
             try await send(127) { (feed.tap.soundLevel?.silence ?? .zero) > .milliseconds(2100) }
             #expect(feed.tap.soundLevel?.decibels == -127)
-            // What is not told any more is not known, and silent.
+            // A level that is not sent any more is unknown, and silent.
             #expect(
                 await eventually { feed.tap.soundLevel.map { $0.decibels == nil && $0.silence > .seconds(3) } == true }
             )

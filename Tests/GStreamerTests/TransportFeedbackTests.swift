@@ -14,12 +14,12 @@ extension AllGStreamer {
             http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01
             """
 
-        /// A packet that ends a picture, with its number in the transport.
+        /// A packet that ends a frame, with its number in the transport.
         private static func packet(_ number: UInt8) -> [UInt8] {
             [0x90, 0x80 | 96, 0, number, 0, 0, 0, number, 0, 0, 0, 1, 0xBE, 0xDE, 0, 1, 0x31, 0, number, 0, 1, 2, 3, 4]
         }
 
-        /// How many packets each transport-wide feedback (RTPFB, format 15) tells of.
+        /// How many packets each transport-wide feedback (RTPFB, format 15) reports.
         private static func counts(_ datagrams: [SeenBuffer]) -> [Int] {
             datagrams.flatMap { datagram -> [Int] in
                 var (rest, found) = (datagram.bytes[...], [Int]())
@@ -62,7 +62,7 @@ extension AllGStreamer {
             feed.push(Self.packet(20))
             let hasCome = await eventually { !Self.counts(sent.all).isEmpty }
             #expect(hasCome)
-            // By itself `rtpsession` tells of each picture apart.
+            // By default `rtpsession` reports each frame separately.
             #expect((Self.counts(sent.all).first ?? 0) > 1, "\(Self.counts(sent.all))")
         }
     }

@@ -24,7 +24,7 @@ extension AllGStreamer {
             #expect(units.map(\.bytes) == [[0], [1], [2]])
             #expect(units.map(\.unit.rtpTime) == [0, 160, 320])
             #expect(units.allSatisfy { $0.unit.tap == 5 && $0.unit.lostPackets == 0 })
-            // What the reader never saw is a loss to it.
+            // Units that the reader never saw are a loss to it.
             feed.push(5, 800, payload: [5])
             feed.push(6, 960, payload: [6])
             let later = queue.drain()
@@ -36,7 +36,8 @@ extension AllGStreamer {
             #expect(feed.tap.counters.lostPackets == 0)
         }
 
-        /// Who has less in a full queue takes the place of who has most; the other learns of it with his next unit.
+        /// In a full queue the source with less replaces a unit of the source with most; the other learns of it with
+        /// its next unit.
         @Test(arguments: [true, false])
         func aSourceThatFloodsCostsNoOtherAUnit(isLimitedByItems: Bool) throws {
             let queue =
@@ -56,7 +57,7 @@ extension AllGStreamer {
             flood.push(20, 3200)
             other.push(3, 480)
             #expect(queue.drain().map(\.unit.lostPackets) == [15, 0])
-            // Nobody takes more than half of it from the other.
+            // Neither takes more than half of it from the other.
             for number in UInt16(21)..<31 { flood.push(number, UInt32(number) * 160) }
             for number in UInt16(4)..<14 { other.push(number, UInt32(number) * 160) }
             #expect(queue.drain().map(\.unit.tap) == [1, 1, 1, 1, 2, 2, 2, 2])
@@ -92,7 +93,7 @@ extension AllGStreamer {
             var dropped: UInt64 = 0
             for (index, feed) in feeds.enumerated() {
                 #expect(read[index] == read[index].sorted())
-                // Each is there, or told as lost before the next that is.
+                // Each is there, or reported as lost before the next that is.
                 #expect(read[index].last.map { Int($0) + 1 == read[index].count + lost[index] } ?? true)
                 #expect(feed.tap.counters.droppedUnits == UInt64(pushed[index] - read[index].count))
                 dropped += feed.tap.counters.droppedUnits
@@ -177,7 +178,7 @@ extension AllGStreamer {
             for writer in times.values { #expect(writer == (0..<packets).map { Int64($0) * 160 }) }
         }
 
-        /// Whoever pushes many wakes the reader when all are there; what waits there is found by a reader that is awake.
+        /// A producer of many units wakes the reader when all are there; a reader that is awake finds waiting units.
         @Test
         func aReaderIsWokenOnceForWhatIsPushedTogether() async throws {
             let (queue, other) = (UnitQueue(), UnitQueue())

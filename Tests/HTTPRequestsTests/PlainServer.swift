@@ -6,7 +6,7 @@ import Synchronization
 
 /// A server that notes what it reads, for each connection in turn, and answers every read with the same bytes.
 final class PlainServer: Sendable {
-    /// What it answers with.
+    /// The server's answer.
     enum Answer: Sendable {
         case text(String)
         /// Nothing; the connection stays open.
@@ -35,7 +35,7 @@ final class PlainServer: Sendable {
 
     var url: String { "http://127.0.0.1:\(self.port)/a/../b?c=d" }
 
-    /// What came, a text for each connection.
+    /// The received requests, a text for each connection.
     var received: [String] { self.notes.texts.withLock { $0 } }
 
     func close() async throws { try await self.channel.close() }

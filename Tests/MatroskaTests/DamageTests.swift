@@ -6,7 +6,7 @@ import Testing
 
 /// Files of which the disk lost a part in the middle.
 @Suite struct DamageTests {
-    /// What is in a hole, and what of the file's state does not matter.
+    /// The content of a hole; the rest of the file's state does not matter.
     enum Filling: CaseIterable {
         case zeros, ones, garbage
     }
@@ -96,7 +96,7 @@ import Testing
         let range = try #require(walk.damage.ranges.first)
         #expect(walk.damage.count == 1 && walk.damage.bytes == UInt64(end - start))
         #expect((range.offset, range.end) == (UInt64(start), UInt64(end)))
-        // From the last sound of the second second to the first picture of the sixth.
+        // From the last audio of the second second to the first frame of the sixth.
         #expect(range.startNanoseconds == 1_907_000_000 && range.endNanoseconds == 5_000_000_000)
         #expect(range.durationNanoseconds == 3_093_000_000)
         #expect(walk.units.count == 20 * 5)

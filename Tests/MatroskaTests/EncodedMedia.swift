@@ -21,7 +21,7 @@ struct EncodedMedia: Sendable {
 
     static func shared() throws -> EncodedMedia { try Self.made.get() }
 
-    /// Two seconds of each at 25 pictures a second.
+    /// Two seconds of each at 25 frames a second.
     private static func make() throws -> EncodedMedia {
         let folder = try Tool.Folder()
         let path = folder.path

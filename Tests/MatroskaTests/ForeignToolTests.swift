@@ -12,7 +12,7 @@ import Testing
         .vp8: "vp8", .vp9: "vp9", .h264: "h264", .opus: "opus", .pcmu: "pcm_mulaw", .pcma: "pcm_alaw",
     ]
 
-    /// What `mkvmerge --identify` says.
+    /// The output of `mkvmerge --identify`.
     struct Identification: Decodable {
         struct Container: Decodable {
             struct Properties: Decodable {
@@ -106,7 +106,7 @@ import Testing
             // mkvmerge drops access unit delimiters.
             #expect(read.units.map(\.isKeyframe) == file.units.map(\.isKeyframe))
         } else {
-            // PCM is cut anew, hence one long string of bytes.
+            // PCM is cut differently, hence one long string of bytes.
             let isSame = read.units.map(\.payload).joined().elementsEqual(file.units.map(\.payload).joined())
             #expect(isSame)
         }
@@ -124,8 +124,8 @@ import Testing
         #expect(try Tool.gstreamerBuffers(path, pads: [Self.pad(codec)]) == file.units.count)
     }
 
-    /// Our reader takes every cut of the sound and many of the pictures (`ReaderTests` takes every one of made-up
-    /// pictures), the programs a sample, before and after repair.
+    /// Our reader takes every cut of the audio and many of the video (`ReaderTests` takes every one of made-up frames),
+    /// the programs a sample, before and after repair.
     @Test(arguments: [MediaCodec.vp8, .opus])
     func cutRecordingsAreReadByAll(codec: MediaCodec) throws {
         let file = try SampleFile.recording(codec)

@@ -5,13 +5,13 @@ import Matroska
 import Testing
 
 @Suite struct H264KnownSetsTests {
-    /// A sequence parameter set of that id (ue(v) of 0: `1`, of 1: `010`) and a size of its own.
+    /// A sequence parameter set of that id (ue(v) of 0: `1`, of 1: `010`) and a separate size.
     private static let first = CodecTests.SPS(columns: 40, rows: 30).bytes
     private static let otherSize = CodecTests.SPS(columns: 80, rows: 45).bytes
-    /// Picture parameter sets 0 and 1 of sequence parameter set 0: `1 1 …` and `010 1 …`.
+    /// PPS 0 and 1 of sequence parameter set 0: `1 1 …` and `010 1 …`.
     private static let zero: [UInt8] = [0x68, 0b1100_1011, 0x83]
     private static let one: [UInt8] = [0x68, 0b0101_1011, 0x83]
-    /// Picture parameter set 2 (`011`) of sequence parameter set 1 (`010`).
+    /// PPS 2 (`011`) of sequence parameter set 1 (`010`).
     private static let stray: [UInt8] = [0x68, 0b0110_1010, 0x83]
 
     @Test func keepsTheNewestOfEachID() {
@@ -73,9 +73,9 @@ import Testing
 
     /// Where a decoder may begin: H.264 sections 7.4.1.2.1 and D.2.8.
     @Test(arguments: [
-        // An IDR picture.
+        // An IDR access unit.
         (unit([0x65, 0b1000_1000, 0x84]), true, 0),
-        // Its picture parameter set is 1 (`010`), behind first_mb_in_slice 0 (`1`) and slice_type 7 (`0001000`).
+        // Its PPS is 1 (`010`), after first_mb_in_slice 0 (`1`) and slice_type 7 (`0001000`).
         (unit([0x65, 0b1000_1000, 0b0100_0000]), true, 1),
         // A recovery point, alone and behind another message.
         (unit([6, 6, 1, 0x84, 0x80], [0x41, 0b1000_1000, 0x84]), true, 0),

@@ -164,7 +164,7 @@ import Testing
             let whole = file.blockEnds.filter { $0 <= cut }
             let read = try SampleFile.read(Array(file.bytes.prefix(cut)))
             #expect(read.units == Array(file.units.prefix(whole.count)))
-            // What is torn begins where the last whole block ends.
+            // The torn part begins where the last whole block ends.
             let isWhole = boundaries.contains(cut)
             #expect(read.tornTailOffset == (isWhole ? nil : UInt64(max(start, whole.last ?? 0))))
         }
@@ -241,7 +241,7 @@ import Testing
         bytes.appendElementID(ElementID.segment)
         bytes.appendUnknownElementSize(width: 1)
         bytes.appendMaster(ElementID.info) { $0.appendUnsigned(ElementID.timestampScale, 1_000_000) }
-        bytes.appendBinary(0x1122_3344, [1, 2, 3])  // an element nobody knows
+        bytes.appendBinary(0x1122_3344, [1, 2, 3])  // an unknown element
         bytes.appendMaster(ElementID.tracks) { tracks in
             tracks.appendMaster(ElementID.trackEntry) { entry in
                 entry.appendUnsigned(ElementID.trackNumber, trackNumber)
@@ -389,7 +389,7 @@ import Testing
 }
 
 extension SampleFile {
-    /// What `synthetic` described.
+    /// The description that `synthetic` used.
     var writerInfo: SegmentInfo {
         SegmentInfo(title: "Sample", dateUTCNanosecondsSince2001: 700_000_000_000_000_000)
     }

@@ -14,7 +14,7 @@ struct SampleFile {
     }
 
     var writer: Writer
-    /// What was written so far, not completed.
+    /// The file so far, not completed.
     var bytes: [UInt8]
     var units: [Unit] = []
     /// Where each cluster begins.
@@ -80,7 +80,7 @@ struct SampleFile {
         return (units, reader.tornTailOffset)
     }
 
-    /// A file of one VP8 and one Opus track with made-up payloads, `seconds` long, ten pictures a second.
+    /// A file of one VP8 and one Opus track with made-up payloads, `seconds` long, ten frames a second.
     static func synthetic(seconds: Int, size: Int = 40) throws -> SampleFile {
         var file = try SampleFile(
             info: SegmentInfo(title: "Sample", dateUTCNanosecondsSince2001: 700_000_000_000_000_000),

@@ -126,7 +126,7 @@ import Testing
         while let patch = file.writer.takeClusterPatch() { patches.append(patch) }
         #expect(patches.count == 299)
         #expect(file.writer.finish().patches.count == 4)
-        // What is cut off anywhere is read as far as it goes.
+        // A file cut off anywhere is read as far as it goes.
         let sized = SampleFile.applying(patches, to: file.bytes)
         for cut in stride(from: file.blockEnds[0], through: sized.count, by: 997) {
             let units = try SampleFile.read(Array(sized.prefix(cut))).units
@@ -160,7 +160,7 @@ import Testing
         #expect(finished.count == file.bytes.count + finish.append.count)
         var reader = try Reader(MemorySource(finished))
         #expect(reader.head.end == UInt64(finished.count))
-        // The last picture is at 2.9 s and lasts as long as the one before it.
+        // The last frame is at 2.9 s and lasts as long as the one before it.
         #expect(reader.durationNanoseconds == 3_007_000_000)
         var sizes: [UInt64?] = []
         while let event = try reader.nextEvent() {

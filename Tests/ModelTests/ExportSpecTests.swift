@@ -57,9 +57,9 @@ import Testing
 
     @Test(arguments: [
         ("", "no order"), ("{}", "no order"), (#"{"layout":"tracks"}"#, "no order"), ("[1]", "no order"),
-        (#"{"protocolVersion":1,"spec":{"layout":"mosaic"}}"#, "no order"),
-        (#"{"protocolVersion":1,"spec":{"layout":"tracks","from":1e300}}"#, "no order"),
-        (#"{"protocolVersion":2,"spec":{"layout":"mosaic"}}"#, "version 2 of the worker protocol, not 1"),
+        (#"{"protocolVersion":2,"spec":{"layout":"mosaic"}}"#, "no order"),
+        (#"{"protocolVersion":2,"spec":{"layout":"tracks","from":1e300}}"#, "no order"),
+        (#"{"protocolVersion":1,"spec":{"layout":"mosaic"}}"#, "version 1 of the worker protocol, not 2"),
     ])
     func anotherLineIsNoOrder(line: String, reason: String) {
         let refusal = #expect(throws: ExportOrder.Refusal.self) { try ExportOrder(line: Data(line.utf8)) }
@@ -147,12 +147,5 @@ import Testing
         let stems = names.map { ExportSpec(participant: $0).stem }
         #expect(Set(stems).count == names.count)
         #expect(stems.allSatisfy { !$0.contains("/") && !$0.contains(" ") && $0.utf8.count <= 69 })
-    }
-
-    @Test func readsTheContainerFromThePath() {
-        #expect(ExportSpec.Container(path: nil) == .mkv)
-        #expect(ExportSpec.Container(path: "a.webm/b") == .mkv)
-        #expect(ExportSpec.Container(path: "a/b.WebM") == .webm)
-        #expect(ExportSpec.Container(path: "b.mp4") == .mp4)
     }
 }

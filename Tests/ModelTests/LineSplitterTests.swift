@@ -31,9 +31,9 @@ import Testing
         order.record = RecordSpec()
         order.send = SendSpec()
         let commands: [WorkerCommand] = [
-            .join(order), .leave(room: "r"), .record(room: "r"), .stopRecording(room: "r"), .pause(room: "r"),
-            .resume(room: "r"), .requestKeyframe(room: "r", participant: nil), .mark(room: "r", text: "line\nbreak"),
-            .camera(room: "r", nil), .thumbnail(room: "r", participant: "p"), .graph(room: "r"), .shutDown,
+            .be(order, revision: 1), .leave(room: "r"), .requestKeyframe(room: "r", participant: nil),
+            .mark(room: "r", text: "line\nbreak"), .thumbnail(room: "r", participant: "p"), .graph(room: "r"),
+            .shutDown,
         ]
         var splitter = LineSplitter()
         let bytes = try commands.map { try WorkerLine.encode($0) }.reduce(Data(), +)

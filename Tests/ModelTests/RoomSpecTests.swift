@@ -18,7 +18,7 @@ import Testing
         (.send, { $0.send = SendSpec() }),
         (.outputs, { $0.outputs = [OutputSpec(pipeline: PipelineOutputSpec(file: "hls"))] }),
         (.rejoin, { $0.whenFullSeconds = 7 }), (.rejoin, { $0.afterKickSeconds = 7 }), (.priority, { $0.priority = 7 }),
-        (.host, { $0.storage = "/x" }), (.host, { $0.continues = "/x" }), (.host, { $0.ordered = .pause }),
+        (.host, { $0.storage = "/x" }), (.host, { $0.continues = "/x" }), (.recording, { $0.recording = .paused }),
         (.host, { $0.ice.relaysOnly = true }),
     ]
 

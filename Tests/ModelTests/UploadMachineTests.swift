@@ -99,13 +99,19 @@ import Testing
 
     @Test func theManifestIsLast() {
         let spec = UploadSpec(remote: "arc:x")
-        let names = ["manifest.json", "certificate.txt", "call.mkv", "journal.jsonl", "tracks/2.mkv", "tracks/1.mkv"]
+        let names = [
+            "manifest.json", "certificate.txt.sig", "certificate.txt", "call.mkv", "journal.jsonl", "tracks/2.mkv",
+            "tracks/1.mkv",
+        ]
         var machine = UploadMachine(
             names.map { UploadObject(Self.file($0, spec.rank(of: $0) ?? -1), due: Self.now) }
         )
         let sent = Self.run(&machine, at: Self.now)
         #expect(
-            sent == ["tracks/1.mkv", "tracks/2.mkv", "journal.jsonl", "call.mkv", "certificate.txt", "manifest.json"]
+            sent == [
+                "tracks/1.mkv", "tracks/2.mkv", "journal.jsonl", "call.mkv", "certificate.txt", "certificate.txt.sig",
+                "manifest.json",
+            ]
         )
         #expect(machine.turn(at: Self.now) == .complete)
     }

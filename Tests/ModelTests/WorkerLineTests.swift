@@ -14,17 +14,27 @@ import Testing
         return order
     }
 
+    private static func be(_ change: (inout RoomSpec) -> Void = { _ in }) -> WorkerCommand {
+        var spec = RoomSpec(name: "a", url: "socketio+http://192.0.2.1/a", storage: "/srv")
+        change(&spec)
+        return .be(spec, revision: 7)
+    }
+
+    /// A room with a part of its spec given.
+    private static func short(_ part: String) -> Data {
+        Data(
+            #"{"be":{"_0":{"name":"a","url":"socketio+http://192.0.2.1/a","storage":"/srv",\#(part)},"revision":7}}"#
+                .utf8
+        )
+    }
+
     private static let recording = RecordingReference(id: "r", folder: "/srv/r", part: 2)
 
     @Test(arguments: [
-        WorkerCommand.join(RoomSpec(name: "a", url: "socketio+http://192.0.2.1/a", storage: "/srv")),
-        .leave(room: "a"), .record(room: "a"), .stopRecording(room: "a"), .pause(room: "a"), .resume(room: "a"),
+        Self.be(), Self.be { $0.send = SendSpec() }, Self.be { ($0.record, $0.recording) = (RecordSpec(), .paused) },
+        Self.be { $0.outputs = [OutputSpec(host: "::1"), Self.playlist] }, .leave(room: "a"),
         .requestKeyframe(room: "a", participant: nil), .requestKeyframe(room: "a", participant: "p"),
-        .mark(room: "a", text: "line\nbreak"), .camera(room: "a", SendSpec()), .camera(room: "a", nil),
-        .recordOrder(room: "a", RecordSpec()), .recordOrder(room: "a", nil),
-        .outputs(room: "a", [OutputSpec(host: "::1"), Self.playlist]), .thumbnail(room: "a", participant: "p"),
-        .graph(room: "a"),
-        .shutDown,
+        .mark(room: "a", text: "line\nbreak"), .thumbnail(room: "a", participant: "p"), .graph(room: "a"), .shutDown,
     ])
     func commandsSurviveALine(command: WorkerCommand) throws {
         for numbered in [NumberedCommand(command), NumberedCommand(command, number: .max)] {
@@ -48,12 +58,12 @@ import Testing
         for (part, usual) in zip(Mirror(reflecting: order).children, Mirror(reflecting: SendSpec()).children) {
             #expect("\(part.value)" != "\(usual.value)", "\(part.label ?? "") is not tried")
         }
-        let command = WorkerCommand.camera(room: "a", order)
+        let command = Self.be { $0.send = order }
         #expect(try WorkerLine.decode(WorkerCommand.self, from: WorkerLine.encode(command).dropLast()) == command)
-        let short = Data(#"{"camera":{"room":"a","_1":{"video":"test","width":320}}}"#.utf8)
+        let short = Self.short(#""send":{"video":"test","width":320}"#)
         var expected = SendSpec(video: .test, audio: nil)
         expected.width = 320
-        #expect(try WorkerLine.decode(WorkerCommand.self, from: short) == .camera(room: "a", expected))
+        #expect(try WorkerLine.decode(WorkerCommand.self, from: short) == Self.be { $0.send = expected })
     }
 
     /// Every part of what is recorded is read, and none has to be there.
@@ -66,14 +76,26 @@ import Testing
         for (part, usual) in zip(Mirror(reflecting: spec).children, Mirror(reflecting: RecordSpec()).children) {
             #expect("\(part.value)" != "\(usual.value)", "\(part.label ?? "") is not tried")
         }
-        let command = WorkerCommand.recordOrder(room: "a", spec)
+        let command = Self.be { $0.record = spec }
         #expect(try WorkerLine.decode(WorkerCommand.self, from: WorkerLine.encode(command).dropLast()) == command)
-        let short = Data(#"{"recordOrder":{"room":"a","_1":{"emptyAfterSeconds":5}}}"#.utf8)
+        let short = Self.short(#""record":{"emptyAfterSeconds":5}"#)
         var expected = RecordSpec()
         expected.emptyAfterSeconds = 5
-        #expect(try WorkerLine.decode(WorkerCommand.self, from: short) == .recordOrder(room: "a", expected))
-        let wrong = Data(#"{"recordOrder":{"room":"a","_1":{"preferredCodec":"VP9"}}}"#.utf8)
+        #expect(try WorkerLine.decode(WorkerCommand.self, from: short) == Self.be { $0.record = expected })
+        let wrong = Self.short(#""record":{"preferredCodec":"VP9"}"#)
         #expect(throws: DecodingError.self) { try WorkerLine.decode(WorkerCommand.self, from: wrong) }
+    }
+
+    private static var refusing: RoomStatus {
+        var status = RoomStatus()
+        (status.revision, status.refused) = (.max, [.send: "no capture", .recording: "nothing is recorded"])
+        return status
+    }
+
+    /// Parts are keys, not a list.
+    @Test func whatIsRefusedIsAnObject() throws {
+        let text = String(decoding: try JSONEncoder().encode(Self.refusing), as: UTF8.self)
+        #expect(text.contains(#""send":"no capture""#))
     }
 
     @Test func countsThatAnEarlierDaemonDoesNotTellAreZero() throws {
@@ -110,7 +132,7 @@ import Testing
         ),
         .joined(room: "a"), .notJoined(room: "a", reason: "full"), .left(room: "a", .ordered),
         .left(room: "a", .failed(message: "x", retriable: true)), .left(room: "a", .removed(message: "x")),
-        .status(room: "a", RoomStatus()),
+        .status(room: "a", RoomStatus()), .status(room: "a", Self.refusing),
         .recordingStarted(room: "a", recording), .recordingFinished(room: "a", recording, reason: "empty"),
         .recordingDegraded(room: "a", recording, reason: "disk", byDisk: true),
         .participantJoined(room: "a", participant: "p"),

@@ -55,7 +55,7 @@ import Testing
         #expect(self.value("room_received_bytes_per_second{room=\"standup\",kind=\"video\"}") == "2500")
         #expect(self.value("room_lost_packets_total{room=\"standup\",kind=\"video\"}") == "7")
         #expect(self.value("room_keyframe_requests_total{room=\"standup\"}") == "2")
-        // Nobody's id is to be seen.
+        // No participant's id may be seen.
         #expect(!self.series(of: "standup").contains { $0.contains("\"a\"") || $0.contains("\"b\"") })
 
         self.metrics.left(room: "standup")
@@ -312,7 +312,7 @@ import Testing
         #expect(waiting == RoomGrowth.Counts(bytes: 0, lostPackets: 5, keyframeRequests: 3))
         let begun = growth.advance(to: [self.track(1, bytes: 100, lost: 6, requests: 4)])[self.group]
         #expect(begun == RoomGrowth.Counts(bytes: 100, lostPackets: 1, keyframeRequests: 1))
-        // What has a file no more counts from zero; so does another track's file beside it.
+        // A track that lost its file counts from zero; so does another track's file next to it.
         let next = growth.advance(
             to: [self.track(0, bytes: 0, lost: 9), self.track(1, bytes: 100, lost: 6, requests: 4)]
         )[self.group]

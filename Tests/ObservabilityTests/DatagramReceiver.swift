@@ -5,7 +5,7 @@ import Testing
 
 /// A Unix datagram socket as systemd or journald has one, bound for the life of the value.
 final class DatagramReceiver {
-    /// What a sender is told: a path, or `@name`.
+    /// The sender's address: a path, or `@name`.
     let address: String
     private let descriptor: Int32
 

@@ -19,7 +19,7 @@ private final class CapturedOutput {
     }
 
     init(_ format: LogFormat, level: Logger.Level = .info, journal: DatagramSocket? = nil) throws {
-        // Lines that wait are written when nobody reads any more.
+        // Waiting lines are written when there is no reader any more.
         signal(SIGPIPE, SIG_IGN)
         try #require(pipe(&self.ends) == 0)
         for end in self.ends { try #require(fcntl(end, F_SETFL, O_NONBLOCK) == 0) }
@@ -182,7 +182,7 @@ private final class CapturedOutput {
         #expect(lines.allSatisfy { Set($0.suffix(100)).count == 1 })
     }
 
-    /// The pipe is a blocking one, as standard error is: a `less` that is not scrolled must not stop whoever logs.
+    /// The pipe is a blocking one, as standard error is: a `less` that is not scrolled must not stop a logging process.
     @Test(.timeLimit(.minutes(2))) func whoeverLogsNeverWaitsForWhoReads() async throws {
         var ends: [Int32] = [-1, -1]
         try #require(pipe(&ends) == 0)
@@ -199,7 +199,7 @@ private final class CapturedOutput {
         let logger = output.logger()
         let padding = String(repeating: "x", count: 1000)
         for number in 0..<1000 { logger.info("\(number) \(padding)") }
-        // Now somebody reads: first what waited, then how much is missing, then what is new.
+        // Now there is a reader: first come the waiting lines, then the number of missing ones, then new ones.
         var text = ""
         func read(until sign: String) {
             var bytes = [UInt8](repeating: 0, count: 1 << 16)

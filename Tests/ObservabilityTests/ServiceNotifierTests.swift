@@ -62,7 +62,7 @@ import Testing
         #expect(!ServiceNotifier(environment: [:]).ready())
     }
 
-    /// Sending blocks nobody: with a full queue a notification is dropped.
+    /// Sending never blocks: with a full queue a notification is dropped.
     @Test func fullQueueDrops() throws {
         let receiver = try DatagramReceiver()
         let notifier = ServiceNotifier(environment: ["NOTIFY_SOCKET": receiver.address])

@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func aStepThatWasNotedLateEndsWithTheNext() throws {
-        // webrtcbin says that it is connected on a thread of its own: a packet may be there before.
+        // webrtcbin reports on a separate thread that it is connected: a packet may be there before.
         let parts = try #require(
             self.times(offer: 0, answer: 10, ice: nil, dtls: 500, packet: 40).parts(firstUnit: 60)
         )

@@ -96,7 +96,7 @@ class Image:
                     process.wait(60)
 
     def run(self, *command, **options):
-        """What it printed, and its exit code."""
+        """Its output, and its exit code."""
         with self.running(*command, **options) as process:
             return process.communicate(timeout=120)[0], process.returncode
 

@@ -46,7 +46,7 @@ class Chroot:
         return self.run("apt-get", "-q", "-y", "install", "--no-install-recommends", *packages)
 
     def left(self):
-        """What of Tapedeck is on the disk, other than what apt keeps of every package."""
+        """Files of Tapedeck on the disk, other than those that apt keeps of every package."""
         found = self.run("find", "/", "-xdev", "-name", "*tapedeck*", "-not", "-path", "/packages/*").split()
         return sorted(path for path in found if not re.match("/var/(lib/(apt|dpkg)|cache/apt|log)/", path))
 

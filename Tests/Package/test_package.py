@@ -16,7 +16,7 @@ def chroot(packages):
     run("rm", "-rf", "--one-file-system", chroot.path)
 
 
-# In this order: each test goes on where the one before it ended.
+# In this order: each test continues where the one before it ended.
 
 
 def test_lintian_finds_no_error_and_no_warning(packages):

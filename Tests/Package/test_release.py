@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `make release` makes of a built binary: sums, signature, list of parts, tarball and image. `make check-package` runs this.
+"""The products of `make release` from a built binary: sums, signature, list of parts, tarball and image. `make
+check-package` runs this.
 
-$TAPEDECK_DIST names a folder of `make release` that is there already, and saves some minutes.
+$TAPEDECK_DIST names a folder of `make release` that already exists, which saves some minutes.
 """
 
 import json
@@ -31,7 +32,7 @@ rooms:
 
 
 def release(output, base, **environment):
-    """What the script said."""
+    """The output of the script."""
     command = [ROOT / ".ci/release", "--binary", BINARY, "--output", output]
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=1800,
                           env={**os.environ, "DEBIAN_IMAGE": base, **environment})

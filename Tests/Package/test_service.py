@@ -26,7 +26,7 @@ class Machine:
     def __init__(self, chroot):
         self.path = chroot.path
         chroot.install("systemd", "systemd-sysv", "dbus", "libpam-systemd")
-        # A machine of its own is not niced as these tests may be: libdispatch cannot go back to 0 there, and says so.
+        # A separate machine is not niced as these tests may be: libdispatch cannot go back to 0 there, and says so.
         self.process = subprocess.Popen(
             ["nice", "--adjustment", str(-os.nice(0)), "systemd-nspawn", "--boot", "--directory", self.path,
              "--register=no", "--keep-unit", "--resolv-conf=off", "--console=pipe"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -102,7 +102,7 @@ def stage(tmp_path):
     assert stage.finish() == [], stage.stories()
 
 
-# In this order: each test goes on where the one before it ended.
+# In this order: each test continues where the one before it ended.
 
 
 def test_the_service_starts_by_itself(machine, packages):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A member of a Socket.IO room on aiortc: offers when somebody joins after it, answers offers, stays after `bye`.
+"""A member of a Socket.IO room on aiortc: offers when a member joins after it, answers offers, stays after `bye`.
 
 Sends the test pattern (frame counter, flash and beep once a second) and counts what it receives. Prints one JSON
 object a line: joined, connected, closed (figures of one connection), end (figures of all). Reads commands from a pipe
@@ -50,7 +50,7 @@ import pattern
 SAMPLE_RATE = 48000
 CHUNK = 960
 VIDEO_RATE = 90000
-# Enough for every cell of the counter in a small picture, also where it flashes; the most that aiortc takes for VP8.
+# Enough for every cell of the counter in a small frame, also where it flashes; the most that aiortc takes for VP8.
 BITRATE = 1_500_000
 # Longer than any test: nothing of a test that was killed stays.
 LIMIT = 900
@@ -87,7 +87,8 @@ def socketio_client(eio):
 
 
 def encode_at(bitrate):
-    """Encodes video with so many bit/s, whatever a receiver estimates: the counters in the pictures have to be read."""
+    """Encodes video with this many bit/s, whatever a receiver estimates: the counters in the frames must be
+    readable."""
     vpx.DEFAULT_BITRATE = h264.DEFAULT_BITRATE = vpx.MIN_BITRATE = h264.MIN_BITRATE = bitrate
 
 
@@ -106,7 +107,7 @@ class ExactEncoder:
         setattr(self.context, name, value)
 
 
-# Of every peer that imports this.
+# For every peer that imports this.
 encode_at(BITRATE)
 vpx.av = types.SimpleNamespace(CodecContext=types.SimpleNamespace(create=ExactEncoder), video=av.video)
 
@@ -128,7 +129,7 @@ class MediaClock:
         self.started = None
         self.started_at = None
         self.on_the_second = on_the_second
-        # What was told last; the first time it is a second.
+        # The last report; the first time it is a second.
         self.late = 0.5
 
     async def wait(self, seconds):
@@ -139,7 +140,7 @@ class MediaClock:
             report(event="sending", at=self.started_at)
         late = time.monotonic() - self.started - seconds
         if late > self.late + 0.5:
-            # A process that does not get the processor: its media clock stands still meanwhile.
+            # A process that does not get the processor: its media clock stands still in that time.
             self.late = late
             report(event="late", seconds=round(late, 3))
         await asyncio.sleep(max(0, -late))
@@ -196,7 +197,8 @@ class PatternAudio(MediaStreamTrack):
 
 
 class EchoTrack(MediaStreamTrack):
-    """What comes is sent back, with its time stamps: sound after `delay` seconds, `frozen` pictures as one of them."""
+    """Sends received media back, with their time stamps: audio after `delay` seconds, `frozen` frames as one of
+    them."""
 
     def __init__(self, kind, delay=0.0, frozen=None):
         super().__init__()
@@ -329,7 +331,7 @@ class Connection:
     def report_exactly(self, sender, track):
         """Puts the true capture time into sender reports.
 
-        aiortc puts the time at which it had sent the packet: on a busy machine sound would be captured seconds late.
+        aiortc puts the time at which it had sent the packet: on a busy machine audio would seem captured seconds late.
         """
         encode, send = sender._next_encoded_frame, sender._send_rtcp
         newest, origin, rate = None, None, None
@@ -337,7 +339,7 @@ class Connection:
         async def noted(codec):
             nonlocal newest, origin, rate
             rate = codec.clockRate
-            # What was encoded before this is sent by now.
+            # Frames encoded before this are sent by now.
             if newest is not None and origin is None:
                 origin = sender._RTCRtpSender__rtp_timestamp - newest
             frame = await encode(codec)
@@ -380,7 +382,7 @@ class Connection:
                 plane = frame.planes[0]
                 luma = np.frombuffer(plane, np.uint8).reshape(-1, plane.line_size)[:frame.height, :frame.width]
                 if self.options.notes:
-                    # The picture in small: what it shows, and whether it moves.
+                    # The frame in small: its content, and whether it moves.
                     small = luma[::4, ::4].astype(np.int16)
                     moved = before is None or before.shape != small.shape or float(np.abs(small - before).mean())
                     self.note(kind="video", pts=frame.pts, width=frame.width, height=frame.height,
@@ -708,7 +710,7 @@ def parse(parser):
 
 
 def main(description=__doc__, peer=Peer, add=lambda parser: None):
-    """Runs a peer by the command line; `add` adds options of its own."""
+    """Runs a peer by the command line; `add` adds more options."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--url", required=True, help="of the Socket.IO server, http://HOST:PORT")
     parser.add_argument("--path", default="/socket.io/", help="of the Engine.IO endpoint")

@@ -3,9 +3,9 @@
 """A member of an AppRTC room on aiortc, with the habits of the web client.
 
 First in the room it posts its offer and candidates to the room server; second it answers through the collider. On `bye`
-it offers anew to the next one. It never opens a lost WebSocket again: from then on it posts to the collider. Prints the
-JSON objects of aiortc_peer.py, also on its command `stats`; `joined` says isInitiator. Leaves in the order of the web
-client.
+it offers again, to the next one. It never opens a lost WebSocket again: from then on it posts to the collider. Prints
+the JSON objects of aiortc_peer.py, also on its command `stats`; `joined` says isInitiator. Leaves in the order of the
+web client.
 
 Runs in .venv/peers and borrows aiohttp of .venv/socketio5. Exit codes: 0 was connected, 1 never connected, 3 could not
 join.

@@ -3,13 +3,13 @@
 """An AppRTC room server and its collider in one process, with the rules and texts of the original.
 
 Room server: POST /join/{room}, /message/{room}/{client}, /leave/{room}/{client}; two members, the first one is the
-initiator and its messages are stored until the second comes. Nobody who just vanishes is ever put out. Collider: the
-WebSocket /ws (Origin required; register once and first, then send) and POST and DELETE /{room}/{client}; a client
-without a WebSocket is kept for --client-timeout seconds, messages that nobody can take yet are queued. TURN: POST
+initiator and its messages are stored until the second comes. A client that just vanishes is never removed. Collider:
+the WebSocket /ws (Origin required; register once and first, then send) and POST and DELETE /{room}/{client}; a client
+without a WebSocket is kept for --client-timeout seconds, messages without a receiver yet are queued. TURN: POST
 /iceconfig (Referer required) or the older GET /turn (Origin required).
 
-Runs in .venv/socketio5. Prints {"port": N} when it listens; what happens goes to standard error, one JSON object a
-line; what no proper client does is there as a violation. Takes commands on standard input, one JSON object a line:
+Runs in .venv/socketio5. Prints {"port": N} when it listens; events go to standard error, one JSON object a line;
+messages that no proper client sends are logged as violations. Takes commands on standard input, one JSON object a line:
 {"forget": "collider"} drops every WebSocket and all that the collider knows, {"forget": "all"} the rooms as well.
 
 Example: .venv/socketio5/bin/python Tests/Peers/apprtc_server.py --port 0 --turn new
@@ -167,7 +167,7 @@ class Collider:
         return socket
 
     async def obey(self, value, socket, room, name):
-        """What is wrong with a command, or None; and whether that ends the connection."""
+        """The fault of a command, or None; and whether that ends the connection."""
         command = value.get("cmd")
         if command == "register":
             if room is not None:

@@ -46,9 +46,9 @@ FLAGS = [
     "--allow-loopback-in-peer-connection",
     "--disable-background-timer-throttling",
 ]
-# Who may use a camera is shown the host's addresses, too.
+# A page that may use a camera gets the host's addresses, too.
 SHOWN_TO_ALL = ["--use-fake-ui-for-media-stream", "--disable-features=WebRtcHideLocalIpsWithMdns"]
-# Nobody waits this long but for a browser that hangs.
+# No wait is this long except for a browser that hangs.
 WAIT = 90
 # Longer than any test: nothing of a test that was killed stays.
 LIMIT = 900
@@ -140,7 +140,7 @@ class BrowserPeer:
         await page.evaluate("given => startPeer(given)", self.page_options())
 
     async def use_served_page(self, page):
-        # Playwright gives the script a scope of its own.
+        # Playwright gives the script a separate scope.
         script = (PAGE_FOLDER / "figures.js").read_text()
         await page.add_init_script(script=f"{script}\nwindow.figures = figures;")
         query = urllib.parse.urlencode({"room": self.options.room, "autojoin": "1", "name": self.options.name})
@@ -151,7 +151,7 @@ class BrowserPeer:
         self.on_report({"event": state, "room": self.options.room})
 
     async def watch_served_page(self, page):
-        """Reports what the served page does not tell by itself."""
+        """Reports facts that the served page does not report."""
         last = {}
         try:
             while True:
@@ -225,7 +225,7 @@ class BrowserPeer:
             "alterFingerprint": options.alter_fingerprint, "muteCycle": options.mute_cycle,
             "resize": options.resize, "holdCycle": options.hold_cycle, "dataFirst": options.data_first,
             "painted": options.mdns, "channel": options.channel, "refuseVideo": options.refuse_video,
-            "spatial": options.spatial,
+            "spatial": options.spatial, "stereo": options.stereo,
             "layers": [[name, float(scale)] for name, scale in (layer.split("=") for layer in options.layers)],
         }
 
@@ -250,6 +250,7 @@ def main():
                         help="send the camera in several layers, each smaller by its scale")
     parser.add_argument("--spatial", type=int, default=0, metavar="COUNT",
                         help="send the camera in so many spatial layers, with --codec vp9")
+    parser.add_argument("--stereo", action="store_true", help="send a tone of 440 Hz on the left, and one of 1760 Hz on the right")
     parser.add_argument("--duration", type=float, default=0, help="seconds from the first connection; 0: until SIGTERM")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until it ends in any case")
     parser.add_argument("--alter-fingerprint", action="store_true", help="describe a certificate that is not ours")

@@ -153,7 +153,7 @@ class Janus:
         sys.exit("janus does not start")
 
     async def attach(self, plugin):
-        """A handle in a session of its own, so that its events come alone."""
+        """A handle in a separate session, whose events then come alone."""
         session = f"/{(await self.request(janus='create'))['data']['id']}"
         handle = (await self.request(session, janus="attach", plugin=f"janus.plugin.{plugin}"))["data"]["id"]
 

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The aiortc peer, whose RTP clocks go wrong on command, as those of phones, servers and muted browsers do.
 
-Command of its own: `fault KIND SECONDS`, for what it sends to whoever only receives. `ahead` and `back` move the clocks
-by so many seconds, `restart` gives them any other time, `freeze` stops media and clocks for so long, and `none` does nothing.
-Sender reports tell the truth about the clocks as they are. Prints `fault` with the counter of the next picture.
+Additional command: `fault KIND SECONDS`, for its media to a peer that only receives. `ahead` and `back` move the clocks
+by this many seconds, `restart` gives them any other time, `freeze` stops media and clocks for this long, and `none`
+does nothing. Sender reports state the clocks truthfully. Prints `fault` with the counter of the next frame.
 
 Runs in .venv/peers, as aiortc_peer.py; not meant for --own-reports.
+
 """
 
 import random
@@ -62,7 +63,7 @@ def freezable(track, rate, count, per_second):
         pause, self.freeze = self.freeze, 0
         setattr(self, count, getattr(self, count) + pause * per_second)
         frame = await receive()
-        # Only now: what is reported meanwhile is about the time before.
+        # Only now: reports before this are about the time before.
         self.first_time += pause
         self.frozen += pause
         frame.pts -= self.frozen * rate
@@ -91,7 +92,7 @@ class FaultyPeer(aiortc_peer.Peer):
         _, kind, seconds = command.split()
         connection = next(connection for connection in self.connections.values()
                           if not re.search(r"(?m)^a=send", connection.pc.remoteDescription.sdp))
-        # A clock of its own for each, as each begins anywhere.
+        # A separate clock for each, as each begins anywhere.
         for sender in connection.pc.getSenders():
             rate = aiortc_peer.VIDEO_RATE if sender.kind == "video" else aiortc_peer.SAMPLE_RATE
             if kind == "freeze":

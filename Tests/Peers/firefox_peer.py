@@ -76,7 +76,7 @@ class Marionette:
 
 @contextlib.contextmanager
 def firefox(program, limit):
-    """A Firefox with a profile of its own; ends with the block."""
+    """A Firefox with a separate profile; ends with the block."""
     with tempfile.TemporaryDirectory() as home:
         lines = [f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in PREFERENCES.items()]
         pathlib.Path(home, "user.js").write_text("".join(lines))

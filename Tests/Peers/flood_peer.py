@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The aiortc peer, which on command floods whoever only receives: with what no sender should send, encrypted and in order.
+"""The aiortc peer, which on command floods a peer that only receives: with packets that no sender should send,
+encrypted and in order.
 
-Commands of its own, one a line: `flood KIND SECONDS` sends so much of a kind at --flood-rate in place of its sound.
-Prints `flooding` when it begins and `flooded` with figures when it is done, or when the server put the flooder out.
-`bits` are those of the datagrams, headers included: a busy machine may not come to the rate that was asked for.
+Additional commands, one a line: `flood KIND SECONDS` sends packets of a kind at --flood-rate in place of its audio.
+Prints `flooding` when it begins and `flooded` with figures when it is done, or when the server kicked the flooder.
+`bits` are those of the datagrams, headers included: a busy machine may not reach the requested rate.
 
 Runs in .venv/peers, as aiortc_peer.py.
+
 """
 
 import asyncio
@@ -22,11 +24,11 @@ import aiortc_peer
 
 HEADERS = 28
 TICKS = 960
-# 20 ms of CELT in one frame (RFC 6716, 3.1): whatever follows is sound.
+# 20 ms of CELT in one frame (RFC 6716, 3.1): any bytes after it are audio.
 OPUS = bytes([0xF8])
 LARGE, SMALL = OPUS + bytes(399), OPUS + bytes(59)
 SENDER_REPORT, RECEIVER_REPORT, DESCRIPTIONS, PICTURE_LOSS = 200, 201, 202, 206
-# Sources that the description of our sound names beside its own; each is a track.
+# Sources that the description of our audio names in addition to its own; each is a track.
 ANNOUNCED = [0x7A000000 + number for number in range(200)]
 # How many fit into one datagram.
 REPORTS, REQUESTS = 42, 90
@@ -54,7 +56,7 @@ def rtp(kind, sequence, ticks, source, payload):
 
 
 def clocks(kind, source, sequence, ticks):
-    """The RTP clock starts anew with each packet."""
+    """The RTP clock restarts with each packet."""
     for number in itertools.count(1):
         yield rtp(kind, sequence + number, ticks + number * TICKS + number % 2 * 10 * 48000, source, LARGE)
 
@@ -86,7 +88,7 @@ def payload_types(kind, source, sequence, ticks):
 
 
 def tracks(kind, source, sequence, ticks):
-    """Each packet is of another of the sources that were announced, all of which are sound."""
+    """Each packet is of another of the sources that were announced, all of which are audio."""
     for number in itertools.count():
         turn, index = divmod(number, len(ANNOUNCED))
         yield rtp(kind, turn, turn * TICKS, ANNOUNCED[index], LARGE)
@@ -117,30 +119,30 @@ def reports(kind, source, sequence, ticks):
 
 
 def requests(kind, source, sequence, ticks):
-    """Picture loss indications, as many as fit into a packet."""
+    """PLI requests, as many as fit into a packet."""
     packet = struct.pack("!BBHII", 0x81, PICTURE_LOSS, 2, source, 1)
     while True:
         yield packet * REQUESTS
 
 
 def forged(kind, source, sequence, ticks):
-    """As units, and encrypted with nobody's key."""
+    """As units, and encrypted with a key that no one has."""
     return units(kind, source, sequence, ticks)
 
 
 KINDS = {each.__name__: each for each in (
     clocks, sequences, units, sources, payload_types, tracks, contributors, descriptions, reports, requests, forged)}
-# Of AES_CM_128_HMAC_SHA1_80 (RFC 3711, 5.2).
+# For AES_CM_128_HMAC_SHA1_80 (RFC 3711, 5.2).
 TAG = 10
 
 
 class FloodingConnection(aiortc_peer.Connection):
-    """One whose descriptions name more sources of sound than it has, where --announce wants them."""
+    """A peer whose descriptions name more audio sources than it has, where --announce wants them."""
 
     def local_description(self):
         description = super().local_description()
         if self.options.announce:
-            # Only sound has a codec of this name.
+            # Only audio has a codec of this name.
             named = "".join(f"a=ssrc:{source} cname:flood\r\n" for source in ANNOUNCED)
             description["sdp"] = re.sub(
                 r"(a=rtpmap:\d+ opus/.*\r\n)", lambda line: line[1] + named, description["sdp"], count=1)
@@ -167,7 +169,7 @@ class FloodingPeer(aiortc_peer.Peer):
 
     @property
     def victim(self):
-        """The member, and the connection, of whoever sends nothing."""
+        """The member, and the connection, of the peer that sends nothing."""
         return next((member, connection) for member, connection in self.connections.items()
                     if not re.search(r"(?m)^a=send", connection.pc.remoteDescription.sdp))
 
@@ -197,7 +199,7 @@ class FloodingPeer(aiortc_peer.Peer):
         await super().on_disconnect(*arguments)
 
     async def packets(self, kind):
-        """What sends one packet to who is the victim now."""
+        """Sends one packet to the present victim."""
         connection = self.victim[1]
         sender = next(sender for sender in connection.pc.getSenders() if sender.kind == "audio")
         payload_type = int(re.search(r"a=rtpmap:(\d+) opus/", connection.pc.localDescription.sdp)[1])

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A room member that sends what no peer should: descriptions that do not parse, candidates and answers out of turn,
-unknown and malformed messages. Sends one round to whoever joins (or is there), then leaves and ends.
+"""A room member that sends messages that no peer should: descriptions that do not parse, candidates and answers out of
+turn, unknown and malformed messages. Sends one round to the first member that joins (or is there), then leaves and
+ends.
 
 Runs in .venv/socketio5 (or, with an Engine.IO 3 server, .venv/socketio4).
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A member of a Janus VideoRoom on aiortc, over Janus' HTTP interface: publishes the test pattern, and receives the
-publisher whose name is --watch.
+"""A member of a Janus VideoRoom on aiortc, over Janus' HTTP API: publishes the test pattern, and receives the publisher
+whose name is --watch.
 
-Comes back by itself when the server was away. Prints one JSON object a line: joined, connected, closed (figures of one
-connection), lost, end (figures of all). Leaves and ends on SIGTERM or after --limit seconds.
+Comes back automatically when the server was away. Prints one JSON object a line: joined, connected, closed (figures of
+one connection), lost, end (figures of all). Leaves and ends on SIGTERM or after --limit seconds.
 
 Exit codes: 0 was connected, 1 never connected.
 
@@ -27,7 +27,7 @@ import urllib.request
 from aiortc_peer import LIMIT, Connection, gather_loopback, report, run_to_the_end
 
 PLUGIN = "janus.plugin.videoroom"
-# Longer than a long poll takes: nobody waits this long but for a server that hangs.
+# Longer than a long poll takes: no wait is this long except for a server that hangs.
 WAIT = 90
 
 

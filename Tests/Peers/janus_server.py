@@ -24,7 +24,7 @@ def free_port():
 
 
 def tell(port):
-    """Waits until somebody listens, and prints where."""
+    """Waits until the server listens, and prints where."""
     deadline = time.monotonic() + LIMIT
     while time.monotonic() < deadline:
         try:

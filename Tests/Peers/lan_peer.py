@@ -3,8 +3,9 @@
 """The other side of a bare TCP call, on aiortc: --listen answers one call, --dial offers one.
 
 As the known app it reads an object only if every value is a string, takes a label only as a decimal string, drops a
-packet that is not ASCII, sends exactly one candidate, and never says that it hangs up. What breaks these rules is
-reported as a violation. Prints the JSON objects of aiortc_peer.py, listening (port) and refused (a second connection).
+packet that is not ASCII, sends exactly one candidate, and never says that it hangs up. A message that breaks these
+rules is reported as a violation. Prints the JSON objects of aiortc_peer.py, listening (port) and refused (a second
+connection).
 
 Exit codes: 0 was connected, 1 never connected, 4 the other side broke a rule.
 

@@ -5,19 +5,19 @@
 --odd KIND says how:
   sets-described     H.264 with its parameter sets in the description only (sprop-parameter-sets, RFC 6184 section 8.1)
   sets-once          H.264 with its parameter sets before the first keyframe only
-  sets-apart         H.264 with its parameter sets in access units of their own
-  sets-never         H.264 whose parameter sets nobody ever sees
+  sets-apart         H.264 with its parameter sets in separate access units
+  sets-never         H.264 whose parameter sets are never sent
   encrypted          VP8 with encrypted payloads behind a clear header, as insertable streams make it
-  other-type         audio with a packet of a payload type that nobody described behind each tenth packet
-  stranger           a source of a payload type that nobody described, beside audio and video
+  other-type         audio with a packet of an undescribed payload type after each tenth packet
+  stranger           a source of an undescribed payload type, next to audio and video
   padding            audio and video with a packet of padding alone behind each tenth packet, video's with its frame's time
   fir-only           video that can be asked for keyframes by FIR, and for no missing packets; some never come
   layers             video in three layers at once (RFC 8853), whatever the answer asks for
   lesser-layer       the same, but only the smallest layer is sent
   huge               VP8 whose keyframes claim 16383 x 16383 pixels
-  strange-codec      video in a codec that nobody takes (with --codec vp8)
+  strange-codec      video in a codec that no peer accepts (with --codec vp8)
   new-connection     another connection under the same id when some frames are sent, in the place of the first
-  wraps              RTP times and sequence numbers that begin anew at 0 some seconds after the start
+  wraps              RTP times and sequence numbers that wrap to 0 some seconds after the start
   terse              a description with LF alone, and with ICE, fingerprint (SHA-512) and setup for all m-lines at once
   early              candidates of every kind before the offer, and the offer twice
   two-sources        one m-line of video with two sources (Plan B), which send the same
@@ -25,12 +25,16 @@
   bye                RTCP BYE for audio and video, then nothing for a second of frames, then the same sources again
   old-certificate    a certificate with an RSA key of 1024 bits
   long-packets       audio in packets of 120 ms (RFC 7587 section 4.2)
-  new-source         video from another source, with another clock, when some frames are sent; nobody describes it
-  microphone-stalls  audio that is not captured for 2.3 s: reports count on, packets go on where they stopped, as libwebrtc's do
+  new-source         video from another source, with another clock, when some frames are sent; it is not described
+  microphone-stalls  audio that is not captured for 2.3 s: reports count on, packets continue where they stopped, as libwebrtc's do
   silence            audio that sends a packet each 400 ms in silence, and announces nothing
-  clock-anew         video that goes on with another time and other sequence numbers, under the same source
+  clock-anew         video that continues with another time and other sequence numbers, under the same source
   lost-half          video of which 40,000 packets are lost at once, across the wrap of sequence numbers
   sideways           video whose header extension asks players for a quarter turn clockwise (3GPP TS 26.114, 7.4.5)
+  turning            the same until some frames are sent, then upright
+  clock-set          reports by a clock that begins in 1970 and is set some seconds after the start
+  mixed-headers      the same, with header extensions of one and of two bytes in turn, behind contributing sources
+  other-numbers      a second offer of the same call, in which each codec has another payload type, and media by these
 
 Prints `odd` with how many packets it sent that cannot be recorded, each second.
 
@@ -60,17 +64,24 @@ import aiortc_peer
 KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "other-type", "stranger", "padding",
          "huge", "strange-codec", "new-connection", "new-source", "sideways", "layers", "lesser-layer", "fir-only", "wraps",
          "terse", "early", "two-sources", "active", "passive", "bye", "old-certificate", "long-packets", "microphone-stalls",
-         "silence", "clock-anew", "lost-half")
+         "silence", "clock-anew", "lost-half", "mixed-headers", "other-numbers", "turning", "clock-set")
 # Names of layers, smallest first, and the header extension in which packets name theirs.
 LAYERS, LAYER_EXTENSION = ("q", "h", "f"), 10
 UNKNOWN_TYPE = 77 + 32
 AUDIO_RATE = 48000
 # Packets of 20 ms that a microphone does not give, and when.
 STALL, STALLS_AT = 115, 100
-# What a clock that starts anew adds to sequence numbers and to times, and behind which frame.
+# The offset that a restarted clock adds to sequence numbers and to times, and after which frame.
 ANEW, ANEW_AT = (20_000, 3_000_000_000), 45
 # The header extension's number: also that in offers of Tapedeck, which an answer must repeat.
 ORIENTATION = 5
+# An element that nobody knows, in front of the orientation: with two bytes and of 20, with one and as padding; and what is behind it.
+BEFORE = {True: bytes([200, 20]) + bytes(20), False: bytes([0, 0])}
+BEHIND = {True: bytes([77, 0, 0, 0]), False: bytes([0xF0, 0xFF])}
+# Seconds from 1900 to 1970, and until a clock is set.
+EPOCH, SET_AFTER = 2208988800, 4
+# What other payload types have more.
+OTHER_NUMBERS = 12
 SEQUENCE_SETS, PICTURE_SETS, INFORMATION = 7, 8, 6
 SENDER_REPORT, RECEIVER_REPORT, BYE = 200, 201, 203
 # Seconds until times wrap, and packets until sequence numbers do; of the latter a keyframe has some.
@@ -156,6 +167,21 @@ def use_old_certificate():
     RTCCertificate.generateCertificate = classmethod(lambda kind: certificate)
 
 
+def with_numbers(sdp, added):
+    """The description with other payload types, but for the static ones."""
+    def other(match):
+        return str(int(match[0]) + added) if int(match[0]) >= 96 else match[0]
+
+    lines = []
+    for line in sdp.splitlines(True):
+        if line.startswith("m=") and "RTP" in line:
+            words = line.rstrip().split(" ")
+            line = " ".join(words[:3] + [re.sub(r"^\d+$", other, word) for word in words[3:]]) + "\r\n"
+        line = re.sub(r"(?<=^a=rtpmap:)\d+|(?<=^a=fmtp:)\d+|(?<=^a=rtcp-fb:)\d+|(?<=apt=)\d+", other, line)
+        lines.append(line)
+    return "".join(lines)
+
+
 class LongPackets:
     """An encoder of Opus that waits for six frames of 20 ms."""
 
@@ -183,7 +209,7 @@ def renumbered(packet, sequence):
 
 
 class Sets:
-    """What becomes of the parameter sets that aiortc's encoder makes."""
+    """The treatment of the parameter sets from aiortc's encoder."""
 
     def __init__(self, kind, width, height):
         self.kind, self.units, self.seen = kind, {}, set()
@@ -217,15 +243,16 @@ class Sets:
 
 
 class Packets:
-    """What becomes of the packets on their way out."""
+    """The treatment of the packets on their way out."""
 
     def __init__(self, peer, kind):
         self.peer, self.kind, self.odd = peer, kind, 0
         self.added, self.count = {}, {}
-        # What is added to sequence numbers and times of a source, and to the times of its reports; the newest time of packets.
+        # The offsets of sequence numbers and times of a source, and of the times of its reports; the newest time of
+        # packets.
         self.moved, self.newest = {}, None
         self.sequence, self.source = random.getrandbits(15), random.getrandbits(32)
-        # Of "bye": frames so far, and what was left out of each source.
+        # For "bye": frames so far, and the packets left out of each source.
         self.frames, self.left_out = 0, {}
         send = RTCDtlsTransport._send_rtp
 
@@ -256,6 +283,15 @@ class Packets:
             return self.apart(packet, source)
         if self.kind == "sideways" and kind == "video":
             return [self.turned(packet)]
+        if self.kind == "turning" and kind == "video":
+            if packet[4:8] != self.newest:
+                self.newest = packet[4:8]
+                self.odd += 1
+            return [self.turned(packet, int(self.odd <= ANEW_AT))]
+        if self.kind == "mixed-headers" and kind:
+            return [self.mixed(packet, source)]
+        if self.kind == "other-numbers" and kind and self.left_out:
+            return [packet[:1] + bytes([packet[1] + OTHER_NUMBERS]) + packet[2:]]
         if kind == "video" and self.kind == "layers":
             return [of_layer(packet, name, 7919 * offset) for offset, name in zip((2, 1, 0), LAYERS)]
         if self.kind == "new-source":
@@ -311,11 +347,21 @@ class Packets:
         while len(data) >= 4:
             size = 4 + 4 * struct.unpack("!H", data[2:4])[0]
             packet, data = data[:size], data[size:]
+            if self.kind == "clock-set" and packet[1] == SENDER_REPORT:
+                packet = self.by_own_clock(packet)
             if packet[1] == SENDER_REPORT and (found := self.moved.get(struct.unpack("!I", packet[4:8])[0])):
                 time, = struct.unpack("!I", packet[16:20])
                 packet = packet[:16] + struct.pack("!I", time + found[1] & 0xFFFFFFFF) + packet[20:]
             packets += packet
         return packets
+
+    def by_own_clock(self, packet):
+        seconds, = struct.unpack("!I", packet[8:12])
+        self.newest = self.newest or seconds
+        if seconds - self.newest >= SET_AFTER:
+            return packet
+        self.odd += 1
+        return packet[:8] + struct.pack("!I", EPOCH + 20 + seconds - self.newest) + packet[12:]
 
     def interrupted(self, packet, kind, source):
         packets, before = [], self.frames
@@ -385,13 +431,24 @@ class Packets:
             self.moved[source] = self.moved[source][0] + 40000, 0
         return self.shifted(packet, source)
 
-    def turned(self, packet):
+    def turned(self, packet, value=1):
         size = header_size(packet)
         own = packet[16:size].rstrip(b"\0") if packet[0] & 0x10 else b""
-        elements = own + bytes([ORIENTATION << 4, 1])
+        elements = own + bytes([ORIENTATION << 4, value])
         elements += bytes(-len(elements) % 4)
         head = bytes([packet[0] | 0x10]) + packet[1:12] + b"\xbe\xde" + struct.pack("!H", len(elements) // 4)
         return head + elements + packet[size:]
+
+    def mixed(self, packet, source):
+        """Two forms of a header (RFC 8285 sections 4.2 and 4.3), each behind two contributing sources (RFC 3550 section 5.1)."""
+        place = self.count[source] = self.count.get(source, 0) + 1
+        has_two = place % 2 == 0
+        head = bytes([ORIENTATION, 1, 1]) if has_two else bytes([ORIENTATION << 4, 1])
+        elements = BEFORE[has_two] + head + BEHIND[has_two]
+        elements += bytes(-len(elements) % 4)
+        profile = 0x1003 if has_two else 0xBEDE
+        first = bytes([packet[0] & 0xE0 | 0x12]) + packet[1:12] + struct.pack("!II", 1, 0xFFFFFFFF)
+        return first + struct.pack("!HH", profile, len(elements) // 4) + elements + packet[header_size(packet):]
 
     def between(self, packet, sequence):
         self.odd += 1
@@ -435,7 +492,7 @@ class Packets:
         return packet[:clear] + bytes(byte ^ noise.randrange(256) for byte in packet[clear:])
 
     def apart(self, packet, source):
-        """Single NAL units and STAP-A of parameter sets get a time and a marker of their own."""
+        """Single NAL units and STAP-A of parameter sets get a separate time and marker."""
         sequence, = struct.unpack("!H", packet[2:4])
         time, = struct.unpack("!I", packet[4:8])
         size = header_size(packet)
@@ -499,6 +556,7 @@ class OddPeer(aiortc_peer.Peer):
         super().__init__(options)
         self.sets = Sets(options.odd, options.width, options.height) if options.odd.startswith("sets") else None
         self.packets = Packets(self, options.odd)
+        self.is_renumbered = False
         self.feedback = Feedback() if options.odd == "fir-only" else None
         if options.odd == "old-certificate":
             use_old_certificate()
@@ -517,6 +575,8 @@ class OddPeer(aiortc_peer.Peer):
             tasks.append(asyncio.create_task(self.connect_anew()))
         if self.options.odd == "new-source":
             tasks.append(asyncio.create_task(self.change_source()))
+        if self.options.odd == "other-numbers":
+            tasks.append(asyncio.create_task(self.offer_again()))
         try:
             return await super().run()
         finally:
@@ -530,10 +590,17 @@ class OddPeer(aiortc_peer.Peer):
         return found[0]
 
     async def change_source(self):
-        """As an app does that begins to capture anew, or a server between two of a participant's sources."""
+        """As an app does that restarts its capture, or a server between two of a participant's sources."""
         for sender in self.connections[await self.after_some_frames()].pc.getSenders():
             if sender.kind == "video":
                 self.packets.move(sender)
+
+    async def offer_again(self):
+        """As a server between two of a participant's devices does."""
+        member = await self.after_some_frames()
+        async with self.lock:
+            self.is_renumbered = True
+            await self.send(member, await self.connections[member].offer())
 
     async def connect_anew(self):
         """As an app does whose network changed."""
@@ -550,7 +617,9 @@ class OddPeer(aiortc_peer.Peer):
             message = {**message, "sdp": self.sets.described(message["sdp"])}
         if self.options.odd == "strange-codec" and message.get("sdp"):
             message = {**message, "sdp": message["sdp"].replace("VP8/90000", "AV9/90000")}
-        if self.options.odd == "sideways" and message.get("sdp"):
+        if self.is_renumbered and message.get("type") == "offer":
+            message = {**message, "sdp": with_numbers(message["sdp"], OTHER_NUMBERS)}
+        if self.options.odd in ("sideways", "turning", "mixed-headers") and message.get("sdp"):
             described = rf"\1a=extmap:{ORIENTATION} urn:3gpp:video-orientation\r\n"
             message = {**message, "sdp": re.sub(r"(m=video[\s\S]*?a=mid:[^\r]*\r\n)", described, message["sdp"])}
         if self.options.odd in ("layers", "lesser-layer") and message.get("type") == "offer":
@@ -583,6 +652,11 @@ class OddPeer(aiortc_peer.Peer):
         # aiortc takes no answer that refuses a codec which it does not have, nor one with the protocol of a terse offer.
         rest = [{**value, "sdp": value["sdp"].replace("AV9/90000", "VP8/90000").replace(" RTP/SAVPF", " UDP/TLS/RTP/SAVPF")}
                 if isinstance(value, dict) and isinstance(value.get("sdp"), str) else value for value in rest]
+        if self.is_renumbered and rest and isinstance(rest[-1], dict) and rest[-1].get("type") == "answer":
+            answer = rest[-1]["sdp"]
+            aiortc_peer.report(event="renumbered", numbers=re.findall(r"(?m)^m=\w+ \d+ \S+ (.*?)\r?$", answer))
+            self.packets.left_out = {1: 1}
+            rest[-1] = {**rest[-1], "sdp": with_numbers(answer, -OTHER_NUMBERS)}
         await super().on_message(room, *rest)
 
 

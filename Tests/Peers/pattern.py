@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The machine-readable test pattern: a frame counter in a strip of cells, and a flash once a second.
 
-Positions are given for a picture of 1280x720 and scale with it, rounded down. `tapedeck camera` draws the same.
+Positions are given for a frame of 1280x720 and scale with it, rounded down. `tapedeck camera` draws the same.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member of a SkyRTC room on aiortc.
 
---dialect classic: offers to everybody in `_peers`, waits for the offer after `_new_peer`, leaves by closing its
+--dialect classic: offers to every member in `_peers`, waits for the offer after `_new_peer`, leaves by closing its
 WebSocket. Sends text, or with --binary what the iOS app sends: pretty-printed JSON in binary frames.
 
 --dialect call: the URL is of the server, without path. --call USER makes a room of two and calls that user; --join

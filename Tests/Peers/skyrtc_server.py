@@ -32,7 +32,7 @@ def log(**facts):
 
 
 class BadMessage(Exception):
-    """What would throw in the original."""
+    """Input that would throw in the original."""
 
 
 class Classic:

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Socket.IO room server that phones and browsers meet in, on python-socketio.
 
-Stock rules: `join` answers `joined` (and `otherjoin` to the others) while the room has space, else `full`;
-`leave` sends `bye` to everybody left and `leaved` to the sender, members or not; `message` is relayed with its
-two arguments to everybody else in the room. A socket that vanishes is announced to nobody.
+Stock rules: `join` answers `joined` (and `otherjoin` to the others) while the room has space, else `full`; `leave`
+sends `bye` to all remaining members and `leaved` to the sender, members or not; `message` is relayed with its two
+arguments to all other members of the room. A socket that vanishes is not announced.
 
-Engine.IO 4 in .venv/socketio5, Engine.IO 3 in .venv/socketio4. Prints {"port": N} when it listens; what happens in
-the rooms goes to standard error, one JSON object a line. Ends on SIGTERM and SIGINT.
+Engine.IO 4 in .venv/socketio5, Engine.IO 3 in .venv/socketio4. Prints {"port": N} when it listens; events of the rooms
+go to standard error, one JSON object a line. Ends on SIGTERM and SIGINT.
 
-Puts members out of a room on command: a line {"remove": SID, "how": "leaved"} on standard input takes a member out and
-says `leaved` to it, "disconnect" ends its namespace.
+Kicks members on command: a line {"remove": SID, "how": "leaved"} on standard input takes a member out and says `leaved`
+to it, "disconnect" ends its namespace.
 
 Example: .venv/socketio5/bin/python Tests/Peers/socketio_room_server.py --port 0 --variant three-arguments
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A receiver of webhooks: checks the signature of every delivery and answers as it is told.
+"""A receiver of webhooks: checks the signature of every delivery and answers as configured.
 
 Runs in .venv/socketio5, which has aiohttp. Prints JSON lines: first {"event": "listening", "port": …}, then one for each delivery with its
 headers, whether the signature holds, the body as JSON, and the status it was answered with.

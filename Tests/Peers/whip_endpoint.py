@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A WHIP and WHEP endpoint on aiortc: decodes what is published, and sends the test pattern to players.
+"""A WHIP and WHEP endpoint on aiortc: decodes published media, and sends the test pattern to players.
 
 Strict where the specifications are: content types, entity tags, tokens, what an offer must look like. Anything else
 is a 4xx answer with a problem document. Prints one JSON object a line: port, request, connected, closed (figures of
@@ -8,7 +8,7 @@ one session), refused.
 
     /whip/NAME            takes offers (RFC 9725)
     /whep/NAME            takes offers (draft-ietf-wish-whep)
-    /counter/whep/NAME    answers offers with 406 and an offer of its own
+    /counter/whep/NAME    answers offers with 406 and its own offer
     /moved/...            307 to the same path without /moved
     /session/ID           PATCH and DELETE
 

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """An app of the XMPP tutorials on slixmpp and aiortc: takes calls or makes one, by chat messages with JSON bodies.
 
-As the apps do: sends descriptions without candidates and each candidate by itself under `sdp`, expects `roomId` before
-an offer, keeps what comes before it accepts and drains it with the description first, answers `bye` with `bye` once,
-and ends at a message body that is JSON but no object. Stays signed in between calls and comes back when the server was
-away. Prints one JSON object a line: online, seen, ringing, connected, closed (figures of one connection), bye, message (text
-that is no signalling), offline, end (figures of all).
+As the apps do: sends descriptions without candidates and each candidate separately under `sdp`, expects `roomId` before
+an offer, keeps messages that come before it accepts and drains them with the description first, answers `bye` with
+`bye` once, and ends at a message body that is JSON but no object. Stays signed in between calls and comes back when the
+server was away. Prints one JSON object a line: online, seen, ringing, connected, closed (figures of one connection),
+bye, message (text that is no signalling), offline, end (figures of all).
 
 On standard input, one JSON object a line: {"say": TEXT, "to": JID} sends a message, {"raw": XML} sends anything,
 {"call": true} calls, {"hang_up": true} ends the call.

@@ -8,7 +8,7 @@ struct LaunchTextTests {
     @Test(arguments: [
         ("a ! b", ["a", "b"], []),
         ("a name=x y=1 ! b\n  ! c name=\"z\"", ["a", "b", "c"], ["x", "z"]),
-        // A second chain begins where no link goes on.
+        // A second chain begins where no link continues.
         ("a name=x ! b c ! d", ["a", "b", "c", "d"], ["x"]),
         // A reference to an element and one to its pad are no elements; caps are none either.
         ("a name=x x. ! b x.src_0 ! video/x-raw,width=1,name=no ! c", ["a", "b", "c"], ["x"]),

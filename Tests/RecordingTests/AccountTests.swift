@@ -10,7 +10,7 @@ import Timeline
 
 @testable import Recording
 
-/// What became of every packet: each is counted once, whatever happens to it.
+/// The fate of every packet: each is counted once, whatever happens to it.
 @Suite struct AccountTests {
     /// The sources of a connection: as the test says.
     final class Sources: Sendable {
@@ -83,7 +83,8 @@ import Timeline
         #expect(closed == [10])
     }
 
-    /// A connection that does not come about is told, once for each participant and kind, if it was awaited long enough.
+    /// A connection that does not come about is reported, once for each participant and kind, if it was awaited long
+    /// enough.
     @Test(arguments: [(4_900 as Int64, false, false), (5_100, true, false), (5_100, false, true)])
     func aConnectionThatDoesNotComeAboutIsTold(after milliseconds: Int64, comesUp: Bool, isTold: Bool) throws {
         let feed = RecordingFeed()
@@ -242,7 +243,7 @@ import Timeline
         #expect(account.refused.mapValues(\.packets) == expected)
     }
 
-    /// Of a source that is over nothing waits any more: those packets have no account.
+    /// Nothing waits any more of a source that is over: those packets have no account.
     @Test func whatWaitsForEverHasNoAccount() throws {
         let feed = RecordingFeed()
         let receiver = Receiver()
@@ -376,7 +377,7 @@ import Timeline
         #expect(logged + [feed.takeNames().count { $0 == "refused" }] == warnings)
     }
 
-    /// What came before the recording, or between two, is in the account and not of the recording.
+    /// Packets before the recording, or between two, are in the account and not of the recording.
     @Test func eachRecordingHasItsOwn() throws {
         let feed = RecordingFeed { $0.isAutomatic = false }
         let receiver = Receiver()

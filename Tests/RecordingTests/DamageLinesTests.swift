@@ -31,12 +31,12 @@ import Timeline
 
     @Test(
         arguments: [
-            // What takes its time has its lines as it comes.
+            // Slow damage has its lines as it comes.
             ("k-d--k--d-k-", 100, ["200 damaged 1", "500 mended 3", "800 damaged 1", "1000 mended 2"]),
-            // The end of short damage is told when nothing follows it.
+            // The end of short damage is written when nothing follows it.
             ("-d-k---------------------", 10, ["10 damaged 1", "30 mended 2"]),
             ("-d-k", 10, ["10 damaged 1", "30 mended 2"]),
-            // What follows at once is one with it, and everything between is damaged.
+            // Damage that follows at once is one with it, and everything between is damaged.
             ("-d-k-d-k", 10, ["10 damaged 1", "70 mended 6"]),
             ("-d-k-d-k--d-", 10, ["10 damaged 1"]),
             // A keyframe that stood for long enough is one.
@@ -55,7 +55,7 @@ import Timeline
         #expect(lines.last?.contains("mended") == true)
     }
 
-    /// No unit that cannot be decoded lies outside of the damage that the journal tells.
+    /// No unit that cannot be decoded lies outside of the journalled damage.
     @Test(arguments: [3, 7, 19, 23, 61])
     func nothingDamagedIsToldToBeWhole(step: Int) throws {
         let feed = RecordingFeed()
@@ -88,7 +88,7 @@ import Timeline
         #expect(lines <= 2 * (6000 / 200 + 1))
         let told = recording.times("video").filter { time in spans.contains { $0.contains(time) } }
         #expect(damaged.isSubset(of: told))
-        // Where damage is far apart, nothing else is told either.
+        // Where damage is far apart, nothing else is written either.
         if step * 10 > 400 { #expect(damaged == Set(told)) }
     }
 }

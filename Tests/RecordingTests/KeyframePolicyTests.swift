@@ -72,11 +72,11 @@ import Testing
 
     @Test(arguments: [
         LossyUplink(losses: [0...20_000], requests: [0, 2_000, 6_000, 10_000, 14_000, 18_000, 22_000]),
-        // What is asked for 300 ms after the loss before has a loss behind it for ever.
+        // A keyframe requested 300 ms after the loss before always has a loss after it.
         LossyUplink(losses: [0...20_000], every: 1_000, requests: [0, 2_000, 6_000, 10_000, 14_000, 18_000, 22_000]),
         // Seconds apart, but not over.
         LossyUplink(losses: [0...60_000], every: 9_000, requests: [0, 9_000, 18_000, 27_000, 36_000, 45_000, 54_000]),
-        // Whoever had ten seconds without a loss is asked as eagerly as before.
+        // After ten seconds without a loss, a sender is asked as eagerly as before.
         LossyUplink(losses: [0...7_000, 30_000...30_500], requests: [0, 2_000, 6_000, 10_000, 30_000, 32_000]),
         LossyUplink(losses: [0...0, 5_000...5_000], requests: [0, 5_000]),
     ])
@@ -101,7 +101,7 @@ import Testing
         #expect(requests == uplink.requests)
     }
 
-    /// A sender without losses, and one that gives no keyframe unless it is told twice, or never again.
+    /// A sender without losses, and one that gives no keyframe unless it is asked twice, or never again.
     @Test(arguments: [
         (1, [9_000, 18_200, 27_400] as [UInt64]), (2, [9_000, 10_000, 19_200, 20_200, 29_400]),
         (.max, Array(stride(from: UInt64(9_000), through: 19_000, by: 1_000)) + [21_000, 26_000]),

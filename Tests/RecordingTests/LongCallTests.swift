@@ -35,7 +35,7 @@ import Timeline
             guard case .complete(let completion) = action, case .file(let end) = completion.work else { continue }
             #expect(end.finish.patches.count <= 5, "eight hours end in a handful of writes")
         }
-        // The others go on while the disk is busy with the files of who left.
+        // The others continue while the disk is busy with the files of the one that left.
         for second in 0..<60 {
             let now = Int64(8 * 3600 + second) * 1000
             for track in audio.dropFirst() {

@@ -9,11 +9,11 @@ import Timeline
 
 @testable import Recording
 
-/// What a session makes of files and folders that go away, and of pages that the disk loses.
+/// A session's reaction to files and folders that disappear, and to pages that the disk loses.
 @Suite struct LostRecordingTests {
     private static let lost = StorageError(.inputOutput, "the disk lost pages", path: "x")
 
-    /// A recording with one picture in it, all of which is on the disk.
+    /// A recording with one frame in it, all of which is on the disk.
     private static func begun() throws -> (feed: RecordingFeed, video: UInt64, folder: RecordingFolder) {
         let feed = RecordingFeed { $0.synchroniseEvery = .nanoseconds(1) }
         let video = feed.open(.vp8)

@@ -60,7 +60,7 @@ import Timeline
         #expect(try self.payloads(feed).first?.last == [0, 0, 0, 4] + changed + Self.stored)
     }
 
-    /// What came before the recording goes with the parameter sets of its own time.
+    /// Units before the recording have the parameter sets of their own time.
     @Test func thePrerollHasItsOwn() throws {
         let feed = RecordingFeed {
             $0.isAutomatic = false

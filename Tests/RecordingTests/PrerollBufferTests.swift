@@ -49,7 +49,7 @@ import Testing
         #expect(units.reduce(0) { $0 + $1.bytes.count } <= 20_000)
         #expect(Self.seconds(units, 1).first.map { $0 % 6 } == 0, "let go at keyframes")
         #expect(Self.seconds(units, 1).last == 29)
-        // More than all memory in one picture group: it is let go, and pictures wait for the next keyframe.
+        // More than all memory in one GOP: it is dropped, and video waits for the next keyframe.
         buffer.keep(Self.unit(1, at: 100), isVideo: true, isWholeKeyframe: true)
         for time in Int64(101)...130 { buffer.keep(Self.unit(1, at: time), isVideo: true, isWholeKeyframe: false) }
         #expect(buffer.isEmpty)

@@ -9,7 +9,7 @@ import Timeline
 
 @testable import Recording
 
-/// What a session makes of what cannot be stored.
+/// A session's reaction to data that cannot be stored.
 @Suite struct RecordingFailureTests {
     private static let noSpace = StorageError(.noSpace, "no space left", path: "x")
 

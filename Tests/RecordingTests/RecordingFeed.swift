@@ -11,7 +11,7 @@ import Timeline
 
 @testable import Recording
 
-/// A recording session whose units, time and disk are the test's, in a storage directory of its own.
+/// A recording session whose units, time and disk are the test's, in a separate storage directory.
 ///
 /// Times are milliseconds since the feed was made; time stands where the last call put it. Actions are performed at once.
 final class RecordingFeed {
@@ -21,9 +21,9 @@ final class RecordingFeed {
     var session: RecordingSession
     /// Every action so far, but what follows from completions, which are actions themselves.
     private(set) var actions: [RecordingAction] = []
-    /// What completions and synchronisation fail with; nil for what they do.
+    /// The error of completions and synchronisation; nil for their true result.
     var failsWith: RecordingError?
-    /// What synchronisation alone fails with.
+    /// The error of synchronisation alone.
     var failsRoundWith: RecordingError?
     /// Whether completions begin, and end only with `completes`.
     var isDiskBusy = false
@@ -63,7 +63,7 @@ final class RecordingFeed {
 
     deinit { try? FileManager.default.removeItem(atPath: self.storage) }
 
-    // MARK: What the test does
+    // MARK: Calls of the test
 
     /// Lets time come to an instant.
     func go(to milliseconds: Int64) {
@@ -133,7 +133,7 @@ final class RecordingFeed {
         self.perform()
     }
 
-    /// Tells the session something, and performs what it wants then.
+    /// Makes a call to the session, and performs the actions that follow.
     @discardableResult
     func tell<Answer>(_ body: (inout RecordingSession) -> Answer) -> Answer {
         let answer = body(&self.session)
@@ -190,7 +190,7 @@ final class RecordingFeed {
         return true
     }
 
-    // MARK: What it sees
+    // MARK: Results
 
     /// How many completions of each kind have begun and not ended.
     var completing: [String: Int] {
@@ -227,7 +227,7 @@ final class RecordingFeed {
         self.actions.count { if case .synchronise = $0 { true } else { false } }
     }
 
-    /// What was degraded, why, and whether by the disk.
+    /// The degraded recordings, why, and whether by the disk.
     var degraded: [(folder: RecordingFolder?, reason: String, byDisk: Bool)] {
         self.actions.compactMap {
             if case .tellDegraded(let folder, _, let reason, let byDisk) = $0 { (folder, reason, byDisk) } else { nil }

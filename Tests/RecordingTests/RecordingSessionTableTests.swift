@@ -8,7 +8,7 @@ import Timeline
 
 @testable import Recording
 
-/// What a session does in each of its phases when something comes.
+/// A session's reaction to events in each of its phases.
 @Suite struct RecordingSessionTableTests {
     typealias Phase = RecordingStateMachine.Phase
 
@@ -17,7 +17,8 @@ import Timeline
         case emptiness, dropped, closed, end
     }
 
-    /// A feed in a phase, with somebody in the room who sends pictures and sound, and one picture if there is a recording.
+    /// A feed in a phase, with a participant in the room that sends video and audio, and one frame if there is a
+    /// recording.
     private static func feed(in phase: Phase) -> (RecordingFeed, video: UInt64, audio: UInt64) {
         let feed = RecordingFeed {
             $0.isAutomatic = phase != .off
@@ -32,7 +33,7 @@ import Timeline
         return (feed, video, audio)
     }
 
-    /// What comes of each event in each phase: the answer, the phase after it, the actions.
+    /// The result of each event in each phase: the answer, the phase after it, the actions.
     private static let table: [Phase: [Event: String]] = [
         .off: [
             .keyframe: "leftOut off", .frame: "leftOut off", .sound: "leftOut off", .damaged: "leftOut off",

@@ -43,7 +43,7 @@ struct RecordingSessionTests {
         feed.push(video, FedUnit.keyframe(), at: 500)
         feed.push(video, FedUnit.keyframe(), at: 600, lost: 4)
         feed.push(video, FedUnit.frame(), at: 700)
-        // Its own packets are missing: pictures cannot go on from it.
+        // Its own packets are missing: video cannot continue from it.
         feed.push(video, FedUnit.keyframe(), at: 800, lost: 1, truncated: true)
         feed.push(video, FedUnit.frame(), at: 900)
         feed.end()
@@ -60,7 +60,7 @@ struct RecordingSessionTests {
         #expect(damage == ["damaged 1 200 2", "mended 1 500 3", "damaged 1 800 1"])
     }
 
-    /// As behind a server that goes on with another source under the same number.
+    /// As after a server that continues with another source under the same number.
     @Test func aLossWithWhichTheClockStartsAnewIsNoneOfTheFileBefore() throws {
         let feed = RecordingFeed()
         let video = feed.open(.vp8)
@@ -210,7 +210,7 @@ struct RecordingSessionTests {
         #expect(damage == ["opened 1", "opened 2", "damaged 2 241000", "mended 2 241200 2"])
     }
 
-    /// Pictures that have not begun when the segment ends begin in the next one, also if that is finished without them.
+    /// Video that has not begun when the segment ends begins in the next one, also if that is finished without it.
     @Test(arguments: [50, 21_050] as [Int64])
     func aTrackThatWaitsForItsKeyframeGoesOverToo(keyframe: Int64) throws {
         let feed = RecordingFeed { $0.segment = .bytes(1000) }

@@ -10,7 +10,7 @@ import Testing
         case media, failed, record, stop, pause, resume, empty
     }
 
-    /// A machine in a phase, with somebody in the room.
+    /// A machine in a phase, with a participant in the room.
     private static func machine(in phase: RecordingStateMachine.Phase) -> RecordingStateMachine {
         var machine = RecordingStateMachine(
             startsByItself: phase != .off,
@@ -23,7 +23,7 @@ import Testing
         return machine
     }
 
-    /// What every event does in every phase: the result and the phase after it.
+    /// The result of every event in every phase, and the phase after it.
     private static let table: [RecordingStateMachine.Phase: [Event: String]] = [
         .off: [
             .media: "leaveOut off", .failed: "- off", .record: "done waiting", .stop: "alreadySo off",
@@ -111,7 +111,7 @@ import Testing
         #expect(result9)
     }
 
-    /// What was paused goes on so; where nothing goes on, nothing is paused.
+    /// A paused recording stays paused; without a recording, nothing is paused.
     @Test(arguments: [(true, RecordingStateMachine.Phase.paused), (false, .waiting)])
     func aContinuedPauseIsOne(goesOn: Bool, phase: RecordingStateMachine.Phase) {
         let machine = RecordingStateMachine(

@@ -8,7 +8,7 @@ import Timeline
 
 @testable import Recording
 
-/// What a session knows and tells of its tracks.
+/// A session's knowledge and reports of its tracks.
 @Suite struct RecordingTrackTests {
     @Test func theFirstUnitIsToldWithItsDelay() {
         let feed = RecordingFeed()
@@ -37,7 +37,7 @@ import Timeline
         feed.push(video, FedUnit.frame(), at: 33)
         #expect(feed.status.tracks.first { $0.codec == .vp8 }?.units == 2)
         #expect(feed.keyframeRequests == asked)
-        // Pictures that come back begin with a keyframe.
+        // Video that comes back begins with a keyframe.
         settings.recordsVideo = false
         feed.tell { $0.settingsChanged(to: settings) }
         settings.recordsVideo = true
@@ -72,7 +72,7 @@ import Timeline
         feed.count { ($0.received, $0.lost) = (100, 3) }
         feed.tell { _ = $0.keyframesOrdered() }
         feed.tell { _ = $0.keyframesOrdered() }
-        // The sender's clock starts anew: another file.
+        // The sender's clock restarts: another file.
         feed.push(video, FedUnit.keyframe(), at: 10_100, rtpTime: 0)
         #expect(feed.status.tracks.map(\.number) == [1, 2])
         #expect(feed.status.tracks.map(\.lostPackets) == [3, 0])

@@ -65,14 +65,14 @@ import Testing
         var files = ParticipantFiles()
         for _ in 0..<(ParticipantFiles.atOnce + 5) { _ = files.wanted(by: "mallory", at: 0) }
         for number in 0..<1000 { #expect(files.wanted(by: "\(number)", at: 5 * Self.second) == .begins) }
-        // Not within the time for which he has to be known.
+        // Not within the time for which the participant must be known.
         #expect(files.wanted(by: "mallory", at: 5 * Self.second) == .waits(until: 10 * Self.second, pause: nil))
         #expect(files.count == 1001)
         #expect(files.wanted(by: "bob", at: 700 * Self.second) == .begins)
         #expect(files.count == 1)
     }
 
-    /// Each began less than what everybody has in a minute: nobody has to be known for longer.
+    /// Each began less than the limit of a minute: none must be known for longer.
     @Test func whoBeganFewFilesIsForgottenAfterAMinute() {
         var files = ParticipantFiles()
         for number in 0..<100 {
@@ -119,7 +119,7 @@ import Testing
         feed.end()
     }
 
-    /// Of the participant who floods little is recorded, of the other one everything, in one recording.
+    /// Little is recorded of the participant that floods, everything of the other one, in one recording.
     @Test func aClockThatStartsAnewWithEveryUnitCostsAFewFiles() throws {
         let feed = RecordingFeed()
         let (flood, other) = (feed.open(.opus, participant: "mallory", ssrc: 1), feed.open(.opus, ssrc: 2))

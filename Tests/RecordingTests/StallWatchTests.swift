@@ -19,7 +19,7 @@ import Timeline
         #expect(watch.seen(at: 70 * Self.second + 1) == nil, "it is told once")
     }
 
-    /// The thread waited for the disk; what arrived meanwhile is taken now.
+    /// The thread waited for the disk; packets that arrived in that time are taken now.
     @Test func aDiskThatStopsUsIsNoStall() {
         var watch = StallWatch(at: 0, suspended: 0)
         for arrival in stride(from: Int64(0), to: 60 * Self.second, by: 20_000_000) {
@@ -28,13 +28,13 @@ import Timeline
         #expect(watch.seen(at: 61 * Self.second) == nil)
     }
 
-    /// Everybody is muted, and a line of the journal waits for the disk.
+    /// All are muted, and a line of the journal waits for the disk.
     @Test func aDiskThatStopsUsWhileNothingComesIsNoStall() {
         var watch = StallWatch(at: 0, suspended: 0)
         #expect(watch.seen(at: Self.second) == nil)
         watch.wasAwake(at: 20 * Self.second)
         #expect(watch.seen(at: 20 * Self.second + 100_000_000) == nil)
-        // What arrived meanwhile and is taken now.
+        // Packets that arrived in that time and are taken now.
         #expect(watch.seen(at: 10 * Self.second) == nil)
         #expect(watch.seen(at: 26 * Self.second) == .nanoseconds(5_900_000_000))
     }

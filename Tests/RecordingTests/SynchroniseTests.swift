@@ -5,7 +5,7 @@ import Matroska
 import Recording
 import Testing
 
-/// What `storage.synchronise_every` comes to: how often a recording is forced to the disk.
+/// The effect of `storage.synchronise_every`: how often a recording is forced to the disk.
 @Suite struct SynchroniseTests {
     @Test func aShortIntervalIsFollowedByRoundAfterRound() {
         let feed = RecordingFeed { $0.synchroniseEvery = .nanoseconds(1) }

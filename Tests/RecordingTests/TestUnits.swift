@@ -34,7 +34,7 @@ enum TestUnits {
         ]
     }
 
-    /// 64x48, main profile, pictures in any order.
+    /// 64x48, main profile, frames in any order.
     static let mainParameters: [UInt8] = [0x67, 0x4D, 0x00, 0x0A, 0xF4, 0x23, 0xC8]
 
     static var mainKeyframe: [UInt8] {

@@ -174,7 +174,7 @@ import Timeline
         let writer = self.makeWriter(.h264)
         let bare = TestUnits.startCode + [0x65, 0x88, 0x84, 0x3A, 0xFF]
         #expect(try writer.write(bare, rtpTime: 0) == .needsParameterSets)
-        // They come for another picture parameter set than the keyframe uses.
+        // They come for another PPS than the keyframe uses.
         let strange = TestUnits.startCode + TestUnits.sequenceParameters + TestUnits.startCode + [0x68, 0x5B, 0x83]
         #expect(try writer.write(strange, rtpTime: 0) == .needsKeyframe)
         #expect(try writer.write(bare, rtpTime: 3000) == .needsParameterSets)
@@ -228,7 +228,7 @@ import Timeline
         #expect(try self.blocks(writer).map(\.isKeyframe) == [true, false, true])
     }
 
-    /// Some senders set the marker behind the parameter sets: they are access units of their own then.
+    /// Some senders set the marker after the parameter sets: they are separate access units then.
     @Test(arguments: [true, false])
     func beginsWithParameterSetsOfUnitsBefore(areTogether: Bool) throws {
         let writer = self.makeWriter(.h264)
@@ -367,12 +367,12 @@ import Timeline
         #expect(times.last == 100_000_000)
     }
 
-    /// Pictures are sent behind later ones only where their parameter sets say so.
+    /// Frames are sent after later ones only where their parameter sets say so.
     @Test(
         arguments: [
             (true, [9000, 3000, 6000, 18_000, 12_000, 15_000], [0, 1000, 333, 667, 2000, 1333, 1667]),
             (false, [9000, 3000, 6000, 18_000, 12_000, 15_000], [0, 1000, 1001, 1002, 2000, 2001, 2002]),
-            // Parts of one picture.
+            // Parts of one frame.
             (true, [9000, 9000, 9000, 3000, 3000, 6000], [0, 1000, 1001, 1002, 333, 334, 667]),
         ] as [(Bool, [Int64], [Int64])]
     )
@@ -397,7 +397,7 @@ import Timeline
         #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: 3000) == .written(isKeyframe: false))
     }
 
-    /// What was not sent is no new timeline, nor is a queue that ends, nor pictures out of order.
+    /// A pause in sending is no new timeline, nor is a queue that ends, nor frames out of order.
     @Test(arguments: [(3600, 3600), (29, 0), (60, 31), (0, 60), (-0.7, 0)] as [(Double, Double)])
     func goesOnWhereTimePassed(step: Double, passed: Double) throws {
         let writer = self.makeWriter(.vp8)

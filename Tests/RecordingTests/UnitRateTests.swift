@@ -12,7 +12,7 @@ import Testing
 
     @Test(
         arguments: [
-            // What a queue drops behind a disk that hung for a minute.
+            // Units that a queue drops after a disk that hung for a minute.
             (60, 4800, 2000, .few),
             (60, 24_000, 20_000, .few),
             (10, 100_000, 0, .nothing),
@@ -36,7 +36,7 @@ import Testing
         #expect(rate.look(at: 16 * Self.second, PacketCounters(units: 110_000, droppedUnits: 2)) == .flood)
     }
 
-    /// Whoever floods is named once, and the disk is not to blame; it is where others lose something too.
+    /// A flooder is named once, and the disk is not to blame; it is where others lose something too.
     @Test func whoFloodsIsNamed() {
         let feed = RecordingFeed()
         let (many, few) = (RecordingFeed.Counters(), RecordingFeed.Counters())
@@ -56,7 +56,7 @@ import Testing
         few.now.withLock { ($0.units, $0.droppedUnits) = (150, 1) }
         feed.tick(at: 3000, droppedUnits: 9001)
         #expect(feed.degraded.map(\.reason).dropFirst() == ["units were lost: the disk is too slow"])
-        // Of the next recording it is told again.
+        // In the next recording it is reported again.
         feed.tell { _ = $0.stopOrdered(reason: "test") }
         feed.tell { _ = $0.recordOrdered() }
         feed.push(other, FedUnit.opus, at: 4000, rateHz: 48_000)

@@ -12,7 +12,7 @@ import Testing
         let beats = Mutex(0)
         let pulse = JobPulse(moved: { moved.withLock { $0 } }, beat: { beats.withLock { $0 += 1 } })
         defer { pulse.stop() }
-        // What looking itself reads is no sign of life.
+        // The reads of the look itself are no sign of life.
         for bytes in [5 << 20, (5 << 20) + 1000, nil, (6 << 20) - 1] as [UInt64?] {
             moved.withLock { $0 = bytes }
             pulse.look()
@@ -22,7 +22,7 @@ import Testing
         pulse.look()
         pulse.look()
         #expect(beats.withLock { $0 } == 1)
-        // Slowly, but it goes on.
+        // Slowly, but it makes progress.
         moved.withLock { $0 = (6 << 20) + (1 << 19) }
         pulse.look()
         moved.withLock { $0 = 7 << 20 }

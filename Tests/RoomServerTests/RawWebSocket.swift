@@ -13,7 +13,7 @@ final class RawWebSocket {
         try self.init(port: port, target: "/socket.io/?\(query)")
     }
 
-    /// Opens a WebSocket at a path of its own.
+    /// Opens a WebSocket at a separate path.
     /// - Throws: `RawConnection.Failure.unreadable` with the body of a refusal.
     init(port: Int, target: String) throws {
         self.connection = try RawConnection(port: port)
@@ -45,7 +45,7 @@ final class RawWebSocket {
         return (socket, id)
     }
 
-    /// A SkyRTC client that is in a room, and what it was told of it.
+    /// A SkyRTC client that is in a room, and the messages that it got about it.
     static func skyRTC(port: Int, room: String) throws -> (socket: RawWebSocket, id: String, peers: SkyRTCMessage) {
         let socket = try RawWebSocket(port: port, target: "/wss")
         try socket.send(#"{"eventName":"__join","data":{"room":"\#(room)"}}"#)

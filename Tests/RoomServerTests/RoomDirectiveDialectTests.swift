@@ -5,11 +5,11 @@ import Testing
 
 @testable import RoomServer
 
-/// Of each two members exactly one offers, whatever they speak and whoever comes first.
+/// In each pair of members exactly one offers, whatever they speak and whichever comes first.
 @Suite struct RoomDirectiveDialectTests {
     private static let dialects: [RoomDialect] = [.socketIO, .skyRTC]
 
-    /// Whether a member offers to `other` because of what it is told.
+    /// Whether a member offers to `other` because of a directive.
     private func offers(_ dialect: RoomDialect, _ directive: RoomDirective, to other: PeerID) -> Bool {
         switch (dialect, directive) {
         case (.socketIO, .sendOtherJoined(_, _, let newcomer)): newcomer == other

@@ -64,7 +64,7 @@ extension RunningServer {
             try poll?.readUntilClosed()
         }
 
-        /// Other suites of the process come and go meanwhile, so one leak a run has to stand out from their number.
+        /// Other suites of the process come and go in that time, and one leak a run must stand out from their number.
         @Test func runsLeaveNothingBehind() async throws {
             let runs = 200
             let before = try Self.descriptorsAndThreads()

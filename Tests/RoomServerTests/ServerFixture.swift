@@ -38,7 +38,7 @@ func withServer(
     }
 }
 
-/// The counts that `/healthz` tells.
+/// The counts in `/healthz`.
 func health(port: Int) throws -> JSONValue {
     let connection = try RawConnection(port: port)
     try connection.request("GET /healthz")

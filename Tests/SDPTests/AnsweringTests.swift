@@ -26,10 +26,10 @@ import Testing
         let video = state.negotiatedMedia[1]
         #expect(video.codec.rtxPayloadType == 97)
         #expect(video.codec.transportCCID == 3)
-        // How loud it is, is told in the sender's own number.
+        // The audio level is sent under the sender's own number.
         #expect(state.negotiatedMedia.map(\.codec.audioLevelID) == [1, nil])
         #expect(first.contains("a=extmap:1 urn:ietf:params:rtp-hdrext:ssrc-audio-level\r\n"))
-        // So is how the video is turned.
+        // The orientation of video is sent likewise.
         #expect(state.negotiatedMedia.map(\.codec.orientationID) == [nil, 13])
         #expect(first.components(separatedBy: "a=extmap:13 urn:3gpp:video-orientation\r\n").count == 2)
         #expect(video.remoteSources.count == 2)
@@ -152,7 +152,7 @@ import Testing
         #expect(answer.bundleGroups.isEmpty)
         #expect(state.negotiatedMedia.isEmpty)
         #expect(state.outerCandidate(innerMLineIndex: 0, line: "candidate:1 1 UDP 1 192.0.2.1 9 typ host") == nil)
-        // What comes back comes over a transport of its own.
+        // Media that come back come over a separate transport.
         #expect(try state.offerReceived(first) == .rebuild(.transportStopped))
     }
 
@@ -169,7 +169,7 @@ import Testing
         #expect(h264.payloadType == 98)
         #expect(h264.packetizationMode == 1)
         #expect(h264.rtxPayloadType == 99)
-        // What can be sent and received goes before what can only be received.
+        // Codecs that can be sent and received go before those that can only be received.
         #expect(try video(NegotiationPolicy(sentVideo: [.h264])).codec == .h264)
         #expect(try video(NegotiationPolicy(honoursOfferOrder: true)).codec == .h264)
         #expect(try video(NegotiationPolicy(receivedVideo: [], sentVideo: [.h264])).codec == .h264)
@@ -285,7 +285,7 @@ import Testing
         let firefox = try Fixture.load("firefox-5-second-video.offer").text
         _ = try bundled.exchange(firefox, bin: SimulatedWebRTCBin(sends: true))
         #expect(bundled.negotiatedMedia.map(\.carriesOurTrack) == [false, false, true])
-        // Nobody listens yet: the first m-line is made ready, and used once the peer does.
+        // The peer does not listen yet: the first m-line is made ready, and used once the peer does.
         var waiting = try makeState(NegotiationPolicy(sentVideo: [.vp8]))
         let deaf = try self.chromium("1-audio-video").replacing("a=sendrecv", with: "a=sendonly")
         _ = try waiting.exchange(deaf, bin: SimulatedWebRTCBin(sends: true))
@@ -448,7 +448,7 @@ import Testing
         let ufrag = try #require(state.remoteICEUfrag)
         let other = first.replacing(origin.sessionID, with: "99").replacing("ufrag:\(ufrag)", with: "ufrag:OtHr")
         #expect(try state.offerReceived(other) == .rebuild(.newSession))
-        // Only the session id differs: same certificate, same ICE session, so it goes on.
+        // Only the session id differs: same certificate, same ICE session, which therefore continues.
         let renamed = first.replacing(origin.sessionID, with: "99")
         guard case .reply = try state.offerReceived(renamed) else {
             Issue.record("the same transport goes on")
@@ -471,7 +471,7 @@ import Testing
         let answer = try SessionDescription(parsing: state.exchange(offer))
         #expect(answer.media.map(\.port) == [9, 9, 0, 0])
         #expect(state.refusedMedia.last?.reason == "its payload types mean something else on another m-line")
-        // With another format beside it, that one is taken, and retransmissions whose number is taken are left out.
+        // With another format in addition, that one is taken, and retransmissions whose number is taken are left out.
         var wider = try SessionDescription(parsing: offer)
         wider.media[3].formats = ["111", "60", "96"]
         wider.media[3].lines.removeAll { $0.value.hasPrefix("rtpmap:96 ") || $0.value.hasPrefix("fmtp:96 ") }

@@ -16,7 +16,7 @@ import Testing
         #expect(candidate.port == 57169)
         #expect(candidate.kind == .host)
         #expect(candidate.ufrag == "DRxY")
-        #expect(!candidate.isTCP && !candidate.isMDNS)
+        #expect(!candidate.isTCP && !candidate.hasName)
         let printed = "candidate:" + value.replacing(" udp ", with: " UDP ")
         #expect(candidate.description == printed)
         #expect(CandidateLine(printed) == candidate)
@@ -29,8 +29,13 @@ import Testing
         let hidden = try #require(
             CandidateLine("candidate:1 1 udp 1 1f4c.local 5 typ srflx raddr 0.0.0.0 rport 0")
         )
-        #expect(hidden.isMDNS)
+        #expect(hidden.hasName)
         #expect(hidden.kind == .serverReflexive)
+        for (address, isName) in [
+            ("media.example.org", true), ("localhost", true), ("192.0.2.9", false), ("::1", false),
+        ] {
+            #expect(CandidateLine("candidate:1 1 udp 1 \(address) 5 typ host")?.hasName == isName, "\(address)")
+        }
         #expect(
             hidden.replacingAddress("192.0.2.9")?.description.contains(" 192.0.2.9 5 typ srflx raddr 0.0.0.0 ") == true
         )
@@ -176,7 +181,7 @@ import Testing
         }
         let resolved = OnRemoteCandidate.resolve(mLineIndex: 0, candidate: try #require(CandidateLine(hidden)))
         #expect(state.onNewCandidates == [.add(mLineIndex: 0, line: line), resolved])
-        // The same offer again tells nothing.
+        // The same offer again brings nothing new.
         _ = try state.exchange(second.text)
         #expect(state.onNewCandidates.isEmpty)
     }

@@ -66,7 +66,7 @@ import Testing
         #expect(media.rtpFormats.first?.parameters.contains("sprop") == false)
     }
 
-    /// What the peer would send and nobody records is named; what it only wants to hear is not.
+    /// Media that the peer would send and are not recorded are named; those that it only wants to receive are not.
     @Test(arguments: [("sendrecv", true), ("sendonly", true), ("recvonly", false)])
     func whatIsRefusedIsNamed(_ direction: String, _ isNamed: Bool) throws {
         let offer = try Fixture.load("libwebrtc-plan-b.offer").text
@@ -95,7 +95,7 @@ import Testing
         #expect(try self.video(interleaved, policy).0.codec == .vp8)
     }
 
-    /// Our payloader makes parts of pictures, which mode 0 does not know.
+    /// Our payloader makes parts of frames, which mode 0 does not know.
     @Test func whereWeSendModeZeroGivesWayToWhatCanBeSent() throws {
         let policy = NegotiationPolicy(sentVideo: [.vp8, .h264]).preferringVideo(.h264)
         let offer = try Fixture.load("libwebrtc-plan-b.offer").text

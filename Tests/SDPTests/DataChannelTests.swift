@@ -4,7 +4,7 @@ import Testing
 
 @testable import SDP
 
-/// Data channels in offers of real peers: told to the peer, never to webrtcbin.
+/// Data channels in offers of real peers: answered to the peer, never passed to webrtcbin.
 @Suite struct DataChannelTests {
     private static var policy: NegotiationPolicy {
         var policy = NegotiationPolicy()
@@ -89,7 +89,7 @@ import Testing
         }
         #expect(try SessionDescription(parsing: outer).media.map(\.port) == [9, 9, 9])
         #expect(state.dataChannelPort == 5000)
-        // What comes later leaves them as they are; this offer was made to somebody who had refused them.
+        // Later offers leave them unchanged; this offer was made to a peer that had refused them.
         var second = try self.offer("\(peer)-5-second-video")
         second.media[2] = more.media[2]
         second.lines = second.lines.map { line in

@@ -4,8 +4,8 @@ import Basics
 import SDP
 import Testing
 
-/// What a description may look like in any protocol, and what our answer is: the media side of what every protocol's
-/// suite checks with the bytes of its own wire.
+/// Forms of a description in any protocol, and our answers: the media side of the checks that every protocol's suite
+/// makes with the bytes of its own wire.
 enum DescriptionMustSurvive: String, CaseIterable, Sendable {
     case sdesOnlyOffer
     case planBOffer
@@ -128,7 +128,7 @@ enum DescriptionMustSurvive: String, CaseIterable, Sendable {
         #expect(answer.media.map(\.port) == [9, 0, 0, 9])
         #expect(answer.bundleGroups == [["0", "3"]])
         #expect(answer.direction(of: answer.media[1]) == .inactive)
-        // RFC 3264 section 6: the formats of a refused m-line mean nothing, but there has to be one.
+        // RFC 3264 section 6: the formats of a refused m-line mean nothing, but there must be one.
         #expect(answer.media.allSatisfy { !$0.formats.isEmpty })
     }
 
@@ -208,7 +208,7 @@ enum DescriptionMustSurvive: String, CaseIterable, Sendable {
         var state = try makeState()
         let first = try self.offer("chromium-1-audio-video")
         let outer = try state.exchange(first)
-        // The same again gets the same answer; another one while the answer is open has to wait.
+        // The same again gets the same answer; another one while the answer is open must wait.
         #expect(try state.offerReceived(first) == .reply(outer: SessionDescription(parsing: outer)))
         var open = try makeState()
         _ = try open.offerReceived(first)

@@ -4,7 +4,7 @@ import Basics
 import SDP
 import Testing
 
-/// What a peer may be sent of feedback is what it offered, and RFC 8834 section 5.1 obliges it to understand.
+/// Feedback to a peer is limited to its offer, and RFC 8834 section 5.1 obliges it to understand.
 @Suite struct FeedbackTests {
     private static func offer(_ feedback: [String]) throws -> String {
         let lines = try Fixture.load("chromium-1-audio-video.offer").text.split(separator: "\r\n")

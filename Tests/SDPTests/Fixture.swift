@@ -110,7 +110,7 @@ struct SimulatedWebRTCBin {
 }
 
 extension NegotiationState {
-    /// Feeds an offer and, if webrtcbin has to be asked, its simulated answer; returns what the peer gets.
+    /// Feeds an offer and, if webrtcbin must be asked, its simulated answer; returns the answer for the peer.
     mutating func exchange(_ offer: String, bin: SimulatedWebRTCBin = SimulatedWebRTCBin()) throws -> String {
         switch try self.offerReceived(offer) {
         case .apply(let inner): return try self.answerCreated(inner: bin.answer(inner)).outer.text

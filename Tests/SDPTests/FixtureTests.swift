@@ -101,7 +101,7 @@ import Testing
             #expect(formats.filter(\.isRTX).allSatisfy { $0.associatedPayloadType == formats[0].payloadType })
             #expect(formats[0].codec != nil)
             #expect(formats[0].parameters.isEmpty)
-            #expect(media.candidates.allSatisfy { !$0.isTCP && !$0.isMDNS && $0.component == 1 })
+            #expect(media.candidates.allSatisfy { !$0.isTCP && !$0.hasName && $0.component == 1 })
         }
         #expect(!text.contains("sprop-"))
     }

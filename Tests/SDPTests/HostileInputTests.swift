@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// What is taken of a description is what is worked with: none of it grows with the description.
+    /// The accepted part of a description is bounded: it does not grow with the description.
     @Test func ofTooMuchIsTakenALimitedAmount() throws {
         let offer = try Fixture.load("chromium-1-audio-video.offer").text
         var base = try SessionDescription(parsing: offer)

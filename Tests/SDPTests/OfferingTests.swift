@@ -52,6 +52,17 @@ import Testing
         #expect(answer.contains("a=fmtp:111 minptime=10;useinbandfec=\(parameters)\r\n"))
     }
 
+    /// A sender that has two channels is asked for both, and for no repetition, which FFmpeg cannot decode in stereo.
+    @Test(arguments: [("useinbandfec=1;sprop-stereo=1", true), ("useinbandfec=1;stereo=1;sprop-stereo=0", false)])
+    func stereoIsAskedForWhereItIsOffered(parameters: String, isStereo: Bool) throws {
+        var state = try makeState()
+        let offer = try Fixture.load("chromium-1-audio-video.offer").text
+            .replacing("useinbandfec=1", with: parameters)
+        let answer = try state.exchange(offer)
+        #expect(answer.contains(";stereo=1") == isStereo)
+        #expect(answer.contains("useinbandfec=0") == isStereo)
+    }
+
     @Test(arguments: [("4", 4 as UInt8?), ("4/sendrecv", 4), ("5", nil), ("", nil)])
     func levelsAreReadWhereTheAnswerTakesThem(id: String, taken: UInt8?) throws {
         var state = try makeState()

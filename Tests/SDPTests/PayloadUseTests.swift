@@ -5,7 +5,7 @@ import SDP
 import Testing
 
 @Suite struct PayloadUseTests {
-    /// What Chromium offers, and what of it is taken: Opus, VP8 and its retransmissions.
+    /// The offer of Chromium, and the accepted part: Opus, VP8 and its retransmissions.
     @Test(
         arguments: [
             (111, .media(.opus)), (96, .media(.vp8)), (97, .repair), (9, .refused), (13, .refused), (126, .refused),
@@ -37,7 +37,7 @@ import Testing
         #expect(state.innerPayloadTypes == [111, 0, 8, 102, 103, 104, 105, 96, 97, 98, 99])
     }
 
-    /// Every payload type that webrtcbin was ever told stays accepted.
+    /// Every payload type that webrtcbin ever got stays accepted.
     @Test(arguments: Fixture.all(".offer").map(\.name))
     func noneThatWebRTCBinKnowsIsLeftOut(name: String) throws {
         var state = try makeState()

@@ -3,7 +3,7 @@
 import SDP
 import Testing
 
-/// ICE that begins anew, and candidates that hide where we are.
+/// Restarts of ICE, and candidates that hide where we are.
 @Suite struct RestartTests {
     private func chromium(_ name: String) throws -> String { try Fixture.load("chromium-\(name).offer").text }
 
@@ -28,7 +28,7 @@ import Testing
         #expect(try self.credentials(answer.inner).allSatisfy { $0 == renewed })
         #expect(try self.credentials(answer.outer.text).allSatisfy { $0 == renewed })
 
-        // webrtcbin goes on writing the first ones.
+        // webrtcbin keeps writing the first ones.
         let grown = try self.chromium("6-restart-ice").replacing("SAVPF 96 97 ", with: "SAVPF ")
         guard case .apply(let next) = try state.offerReceived(grown) else {
             Issue.record("webrtcbin has to be told")

@@ -3,7 +3,7 @@
 import SDP
 import Testing
 
-/// Of the layers of a camera the answer asks for the best, and for no other (RFC 8853, RFC 8851).
+/// The answer asks for the best layer of a camera, and for no other (RFC 8853, RFC 8851).
 @Suite struct SimulcastTests {
     /// An offer of video whose layers are described so.
     private static func offer(_ lines: String, extension extmap: String = "10") -> String {
@@ -48,11 +48,11 @@ import Testing
         ("a=simulcast:send q;h;f", "f h q"), ("a=simulcast:send  q;h;f ", "f h q"), ("a=simulcast:send f;h;q", "f h q"),
         ("a=simulcast:send h;q", "h q"), ("a=simulcast: send rid=q;h;f", "f h q"),
         ("a=simulcast:recv x send q;h", "h q"),
-        // What the peer does not send at first goes last.
+        // Layers that the peer does not send at first go last.
         ("a=simulcast:send q;h;~f", "h q f"), ("a=simulcast:send ~q;~h;~f", "f h q"),
-        // Of alternatives the first, unless it is paused.
+        // The first alternative, unless it is paused.
         ("a=simulcast:send q;h,f", "h q"), ("a=simulcast:send q;~h,f", "f q"), ("a=simulcast:send h,q", "h"),
-        // What no a=rid describes is none (RFC 8853 section 5.2).
+        // A layer that no a=rid describes is none (RFC 8853 section 5.2).
         ("a=simulcast:send q;h;z", "h q"), ("a=simulcast:send q;q", "q"),
     ])
     func layersAreRanked(_ line: String, _ layers: String) throws {
@@ -111,7 +111,7 @@ import Testing
         #expect(answered.isEmpty)
     }
 
-    /// Before RFC 8853 libwebrtc named the sources; no answer can choose one, but they are told from each other.
+    /// Before RFC 8853 libwebrtc named the sources; no answer can choose one, but they can be distinguished.
     @Test func groupsOfSourcesAreLayers() throws {
         let (media, lines) = try self.answered(Self.offer("a=ssrc-group:SIM 11 12 13"))
         #expect(media.simulcast?.layers == ["13", "12", "11"])
@@ -165,7 +165,7 @@ import Testing
             // One that does not send the best: the next, of all that came in time.
             ([.came("q", .wait), .over(["q"], [.take])], "q"),
             ([.came("q", .wait), .came("h", .wait), .over(["q", "h"], [.refuse, .take])], "h"),
-            // What comes later is recorded if it is better.
+            // A layer that comes later is recorded if it is better.
             (
                 [.came("q", .wait), .over(["q"], [.take]), .came("h", .take), .came("q", .refuse), .came("f", .take)],
                 "f"

@@ -4,7 +4,7 @@ import Basics
 import SDP
 import Testing
 
-/// What standards allow peers to write, and what they write otherwise: all of it is taken.
+/// Forms that standards allow peers to write, and other forms that peers write: all are accepted.
 @Suite struct VariantTests {
     /// An offer with one m-line, of which the words behind `m=` and the lines below it are given.
     private static func offer(_ mLine: String, _ lines: [String], session: [String] = ["a=group:BUNDLE 0"]) -> String {
@@ -37,7 +37,7 @@ import Testing
         return (state.negotiatedMedia.first?.codec, read.media[0].lines.map(\.value))
     }
 
-    /// What is chosen of an audio m-line with these formats, and how the answer calls it.
+    /// The codec chosen from an audio m-line with these formats, and its name in the answer.
     @Test(arguments: [
         ("111", ["rtpmap:111 opus/48000/2"], "opus 111", "rtpmap:111 opus/48000/2"),
         ("111", ["rtpmap:111 OPUS/48000/2"], "opus 111", "rtpmap:111 opus/48000/2"),
@@ -77,7 +77,7 @@ import Testing
         if !map.isEmpty { #expect(answer.contains(map)) }
     }
 
-    /// What is chosen of a video m-line, and the parameters that the answer names.
+    /// The codec chosen from a video m-line, and its parameters in the answer.
     @Test(
         arguments: [
             ("96", ["rtpmap:96 vp8/90000"], "vp8 96", nil),
@@ -184,7 +184,7 @@ import Testing
         #expect(
             answer.contains(String(extensions[0].dropFirst(2))) && answer.contains(String(extensions[1].dropFirst(2)))
         )
-        // What an m-line says of a number goes before.
+        // An m-line's own meaning of a number takes precedence.
         let own = "a=extmap:5 urn:ietf:params:rtp-hdrext:toffset"
         let other = try self.settle("audio 9 UDP/TLS/RTP/SAVPF 0", [own], session: ["a=group:BUNDLE 0"] + extensions)
         #expect(other.codec?.audioLevelID == nil)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tells ThreadSanitizer of GLib's locks and of those of Swift that somebody waits for, when loaded before GLib (LD_PRELOAD):
- * both are made of futexes, in libraries that were built without the sanitizer, so that what they guard would look like a
- * race. Of Swift's Mutex the sanitizer sees all but the waiting, which is not compiled into who calls it.
+ * Reports GLib's locks, and the contended ones of Swift, to ThreadSanitizer, when loaded before GLib (LD_PRELOAD): both
+ * are made of futexes, in libraries that were built without the sanitizer, and the data that they guard would look like
+ * a race. The sanitizer sees all of Swift's Mutex except the waiting, which is not compiled into its callers.
  *
- * Calls that GLib makes inside of itself do not come by here, as those of a GAsyncQueue; those of GStreamer and ours do.
+ * It misses calls that GLib makes inside of itself, such as those of a GAsyncQueue; it sees those of GStreamer and
+ * ours.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -26,7 +26,7 @@ import Testing
             changes[now] = policy.update(lastHeardAt: heard, isExpected: now >= 599, now: now * Self.second)
         }
         #expect(changes == [630: .silent])
-        // Whoever is put on hold while he is silent is heard again.
+        // A peer that is put on hold while it is silent is heard again.
         #expect(policy.update(lastHeardAt: 620 * Self.second, isExpected: false, now: 641 * Self.second) == .heard)
     }
 

@@ -67,7 +67,7 @@ import Testing
         #expect(
             harness.connection(1, .iceFailed) == "close 1, failed, start resets, reset, send reset, start returning"
         )
-        // The room says that the place is gone before it names it anew: no news.
+        // The room reports that the endpoint is gone before it names it again: no news.
         #expect(harness.room(.peerLeft(Self.place)) == "")
         #expect(
             harness.room(.publishPointArrived(Self.place))
@@ -97,7 +97,7 @@ import Testing
         #expect(harness.room(.publishPointArrived(Self.place)).contains("open 5 publisher"))
     }
 
-    /// A Janus session that is claimed does not name the place anew.
+    /// A Janus session that is claimed does not name the endpoint again.
     @Test func isAskedForAgainIfItEndedWhileTheServerWasAway() {
         var harness = Self.publishing()
         harness.room(.signallingLost(reason: "test"))
@@ -110,7 +110,7 @@ import Testing
         )
     }
 
-    /// A refusal says that the signaller comes back to it by itself.
+    /// A refusal means that the signaller itself comes back to it.
     @Test func isNotAskedForAgainAfterARefusalThatCameWithTheRoom() {
         var harness = Self.publishing()
         harness.room(.signallingLost(reason: "test"))

@@ -5,9 +5,9 @@ import Testing
 
 /// A sender at a rate, a queue that holds so much, a link, and what the receiver reports ten times a second.
 private struct Bottleneck {
-    /// What the link takes in bits a second.
+    /// The capacity of the link in bits a second.
     var capacity: Int
-    /// What the queue holds, as time at `capacity`.
+    /// The content of the queue, as time at `capacity`.
     var depth = 1.0
     /// Share of packets lost by chance.
     var chanceLoss = 0.0
@@ -24,7 +24,7 @@ private struct Bottleneck {
         (self.capacity, self.depth, self.chanceLoss, self.floor) = (capacity, depth, chanceLoss, floor)
     }
 
-    /// What the link takes by now waits longer.
+    /// Sets the capacity; queued packets then wait longer.
     mutating func limit(to capacity: Int) { self.capacity = capacity }
 
     /// One step of sending at `target`.
@@ -94,7 +94,7 @@ private struct Run {
         #expect(controller.target == 800_000)
     }
 
-    /// What it takes stays what is sent when more is allowed.
+    /// The rate stays at its present use when more is allowed.
     @Test func anotherLimitIsNoReasonToSendMore() {
         var link = Bottleneck(capacity: 500_000)
         var controller = RateController(minimum: 100_000, maximum: 1_500_000)
@@ -203,7 +203,7 @@ private struct Run {
         run.pass(10) { link.send(at: $0) }
         #expect(run.pauses.first.map { $0 >= .milliseconds(200) } == true, "\(run.pauses)")
         #expect(link.longestWait < 1)
-        // What is on its way without waiting is nothing to pause for.
+        // Packets on their way without queueing are no reason to pause.
         var far = Run()
         far.pass(10) {
             RateFeedback(
@@ -216,7 +216,7 @@ private struct Run {
 
     @Test func anEstimateIsFollowedWhereItBinds() {
         var run = Run()
-        // Nothing moves in the picture: a receiver that gets little estimates little.
+        // Nothing moves in the video: a receiver that gets little estimates little.
         run.pass(5) { _ in RateFeedback(sentBytes: 1000, estimate: 300_000) }
         #expect(run.controller.target == 1_500_000)
         run.pass(3) { RateFeedback(sentBytes: $0 / 80, estimate: 300_000) }

@@ -4,10 +4,10 @@ import Foundation
 import Session
 import Testing
 
-/// What Chromium reported of a camera that sent 1.5 Mbit/s, in front of which `tc tbf` limited the way to 500 kbit/s.
+/// Chromium's reports about a camera that sent 1.5 Mbit/s, in front of which `tc tbf` limited the path to 500 kbit/s.
 ///
 /// `long-queue`: 96 kB could wait, `short-queue`: 32 kB, of which five packets were lost. The camera followed an
-/// earlier controller, so the reports of the first second are what any controller gets.
+/// earlier controller: the reports of the first second are those that any controller gets.
 private struct Recording {
     var reports: [(time: UInt64, feedback: RateFeedback)] = []
 

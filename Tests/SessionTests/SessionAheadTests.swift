@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// An answer that takes nothing, or that is none: nobody but us can begin anew, and at once it would be for ever.
+    /// An answer that accepts nothing, or that is none: only we can redial, and at once it would be for ever.
     @Test(arguments: [SessionHarness.sdp(), "v=0"])
     func anAnswerThatCannotBeTakenIsAskedForAgainLater(answer: String) {
         var harness = Self.ahead()

@@ -4,7 +4,7 @@ import Session
 import Signalling
 import Testing
 
-/// Random inputs in any order, from a fixed seed, against what has to hold always.
+/// Random inputs in any order, from a fixed seed, against rules that must always hold.
 @Suite struct SessionRandomTests {
     /// SplitMix64, so that a failure comes back with its seed.
     private struct Generator: RandomNumberGenerator {
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// What a driver would have open.
+    /// The open objects of a driver.
     private struct World {
         var owners: [ConnectionID: PeerID] = [:]
         var closing: Set<ConnectionID> = []

@@ -5,7 +5,7 @@ import Session
 import Signalling
 import Testing
 
-/// Sequences of real rooms, and what every protocol has to survive as far as the session decides.
+/// Sequences of real rooms, and those that every protocol must survive as far as the session decides.
 @Suite struct SessionSequenceTests {
     private typealias Harness = SessionHarness
     private let peer = SessionHarness.peer
@@ -61,7 +61,7 @@ import Testing
         var harness = self.joined()
         #expect(harness.room(.peerAwaited(self.peer)) == "start burst, open 1 offerer, createOffer 1")
         #expect(harness.connection(1, .offerCreated(sdp: Harness.sdp(session: "900"))) == "send offer")
-        // Nothing limits the wait, and nobody is there to be announced.
+        // Nothing limits the wait, and no peer is there to be announced.
         #expect(harness.fire(.connect) == "")
         #expect(harness.room(.candidateReceived(from: self.peer, Harness.candidate)) == "")
         #expect(
@@ -330,7 +330,7 @@ import Testing
         #expect(harness.fire(.resets) == "start resets, reset, send reset, start returning")
     }
 
-    /// A reset would be dropped in a room of many, and nobody would call them again.
+    /// A reset would be dropped in a room of many, and no one would call them again.
     @Test func whereAllAreGivenUpEachIsOffered() {
         var configuration = SessionConfiguration()
         configuration.maximumResets = 1
@@ -364,10 +364,10 @@ import Testing
         #expect(waits == [.seconds(1), .seconds(3)])
     }
 
-    /// What follows when the window ends of a peer who was given up.
+    /// The effects of the end of a dropped peer's window.
     struct GivenUp: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// Whether it was us who offered on the last connection; the other one is in the room beside it.
+        /// Whether we offered on the last connection; the other one is in the room too.
         var weOffered: Bool
         var meanwhile: [RoomEvent] = []
         var words: String
@@ -533,7 +533,7 @@ import Testing
     }
 
     @Test func twoRecordersDoNotCallEachOther() {
-        // The one that came later answers, so that the other one knows, and makes place.
+        // The one that came later answers, which informs the other one, and leaves.
         var later = Self.recorder()
         later.room(.offerReceived(from: self.peer, sdp: Self.recorderSDP))
         #expect(
@@ -548,7 +548,7 @@ import Testing
         #expect(
             earlier.room(.answerReceived(from: self.peer, sdp: Self.recorderSDP)) == "cancel connect, close 1, twin"
         )
-        // Nobody hears of its leaving, since nobody was told that it is there.
+        // Its leaving is not reported, since its presence was not.
         #expect(earlier.room(.peerLeft(self.peer)) == "cancel burst")
         // People are called as ever.
         #expect(earlier.room(.peerArrived(PeerID("q"))).contains("open 2 offerer"))
@@ -563,7 +563,7 @@ import Testing
             harness.room(.offerReceived(from: self.peer, sdp: sdp))
             #expect(harness.connection(1, .answerCreated(sdp: Harness.sdp(session: "22"))) == "send answer")
         }
-        // Somebody who sends is a camera: recorders want it.
+        // A recorder that sends is a camera: recorders want it.
         var camera = self.joined()
         camera.room(.offerReceived(from: self.peer, sdp: Self.recorderSDP))
         #expect(camera.connection(1, .answerCreated(sdp: Harness.sdp(session: "22"))) == "send answer")
@@ -589,13 +589,13 @@ import Testing
         )
     }
 
-    /// Calls that outlive the signalling, as those of XMPP and Janus do: our re-join makes nobody offer.
+    /// Calls that outlive the signalling, as those of XMPP and Janus do: our re-join makes no peer offer.
     @Test(arguments: [true, false]) func aCallThatEndedWhileTheServerWasAwayIsBegunAnew(isForgotten: Bool) {
         var harness = self.connected()
         harness.room(.signallingLost(reason: "restart"))
         #expect(harness.connection(1, .iceFailed) == "close 1, failed, start returning")
         if isForgotten { #expect(harness.fire(.returning) == "peerLeft") }
-        // Whoever sees us come back has as much time as ever, however long the wait was before.
+        // A peer that sees us come back has the full time, however long the wait was before.
         let joined = isForgotten ? "joined, start returning" : "joined, cancel returning, start returning"
         #expect(harness.room(.joined(ownID: nil)) == joined)
         let reset = "start resets, reset, send reset, start returning"
@@ -614,7 +614,7 @@ import Testing
         harness.room(.joined(ownID: nil))
         #expect(harness.fire(.returning) == "peerLeft, start resets, reset, start backOff")
         #expect(harness.fire(.backOff) == "open 3 offerer, start connect, createOffer 3")
-        // The signaller knows nobody of that name any more.
+        // The signaller knows no peer of that name any more.
         #expect(
             harness.room(.peerLeft(self.peer)) == "cancel connect, close 3 when quiet, cancel burst, cancel resets"
         )
@@ -631,7 +631,7 @@ import Testing
         #expect(harness.fire(.returning) == "")
     }
 
-    /// Nobody tells of its leaving: not while we are away, and not afterwards; then the room is asked for it once.
+    /// Its leaving is not reported: not while we are away, and not afterwards; then the room is asked for it once.
     @Test(arguments: [true, false]) func aPeerThatWentWhileTheServerWasAwayIsGone(weAreBack: Bool) {
         var harness = self.joined()
         harness.room(.peerArrived(self.peer))
@@ -652,7 +652,7 @@ import Testing
         #expect(harness.fire(.returning) == "peerLeft")
     }
 
-    /// Of a reset the signaller says so itself; of this it does not.
+    /// The signaller reports a reset itself; it does not report this.
     @Test func aPeerThatLeavesWhileItIsWaitedForIsGoneAtOnce() {
         var harness = self.connected()
         harness.room(.signallingLost(reason: "restart"))
@@ -815,7 +815,7 @@ import Testing
         #expect(harness.room(.offerReceived(from: self.peer, sdp: sdp)) == "ignored malformedDescription")
     }
 
-    /// What every connection would refuse needs none.
+    /// A description that every connection would refuse needs none.
     @Test(arguments: [
         "o=- 1 1 IN IP4 127.0.0.1", "v=0\r\no=- 2 1 IN IP4 127.0.0.1\r\nm=\r\n",
         "v=0\r\no=- 3 1 IN IP4 127.0.0.1\r\ns=a\u{0}b\r\n",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What every event does in every state; a pair that is not listed does nothing.
+/// The actions of every event in every state; a pair that is not listed does nothing.
 ///
 /// First a state, then its events, each with the actions in order.
 let sessionTable = """

@@ -7,7 +7,7 @@ import Testing
 /// counts descriptors.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct AllSignallingClients {}
 
-/// What this process has open.
+/// The open descriptors of this process.
 enum OpenDescriptors {
     private static func names() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
@@ -30,7 +30,7 @@ enum OpenDescriptors {
 
     /// The lines of proc(5)'s net/tcp for sockets with this port at either end that a process still holds.
     ///
-    /// Other suites open sockets meanwhile; a port of one's own is told from theirs.
+    /// Other suites open sockets at the same time; the port distinguishes ours from theirs.
     static func tcpSockets(onPort port: Int) throws -> [String] {
         let end =
             ":" + String(repeating: "0", count: 4 - String(port, radix: 16).count)

@@ -7,9 +7,9 @@ import NIOSSL
 import NIOWebSocket
 import Synchronization
 
-/// A server on loopback that answers as told, down to the byte.
+/// A server on loopback that answers as configured, down to the byte.
 final class HostileServer: Sendable {
-    /// What a request gets.
+    /// The reply to a request.
     enum Reply: Sendable {
         /// A whole response with a body.
         case http(status: Int, body: String, headers: [String] = [])

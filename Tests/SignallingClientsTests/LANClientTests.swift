@@ -18,7 +18,7 @@ extension AllSignallingClients {
 
         private struct Failure: Error {}
 
-        /// A port that nobody has at present.
+        /// A port that is free at present.
         private static func freePort() async throws -> Int {
             let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
                 .bind(host: "127.0.0.1", port: 0).get()

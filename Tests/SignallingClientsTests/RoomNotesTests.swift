@@ -5,7 +5,7 @@ import Testing
 
 @testable import SignallingClients
 
-/// What clients of one room keep for later ones, on a real disk.
+/// Notes that clients of one room keep for later ones, on a real disk.
 @Suite struct RoomNotesTests {
     private let directory =
         FileManager.default.temporaryDirectory.path + "/tapedeck-notes-\(UUID().uuidString)/signalling"

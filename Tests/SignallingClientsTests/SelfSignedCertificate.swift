@@ -3,7 +3,7 @@
 import Foundation
 import Testing
 
-/// A certificate for 127.0.0.1 that nobody vouches for, in a folder of its own that goes with it.
+/// A self-signed certificate for 127.0.0.1, in a separate folder that goes with it.
 final class SelfSignedCertificate: Sendable {
     /// For what else a server keeps.
     let folder: URL

@@ -5,7 +5,7 @@ import Signalling
 import Testing
 
 extension AllSignallingClients {
-    /// The client against a SkyRTC server of somebody else's making.
+    /// The client against a foreign SkyRTC server.
     @Suite struct SkyRTCClientTests {
         private static let persistent = JoinPolicy(
             connectTimeout: .seconds(5),

@@ -128,7 +128,7 @@ extension AllSignallingClients {
                 break
             }
             #expect(ignored == 3)
-            // The only attempt is used up; it goes on for calls that do.
+            // The only attempt is used up; the client continues for calls that do.
             guard case .attemptsSpent(let error) = await client.next() else {
                 Issue.record("not told")
                 return

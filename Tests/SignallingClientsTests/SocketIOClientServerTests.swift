@@ -189,7 +189,7 @@ extension AllSignallingClients {
             #expect(await a.leave() == nil)
         }
 
-        /// Whoever was joined is told that its attempts are spent, and comes back all the same.
+        /// A client that was joined reports that its attempts are spent, and comes back all the same.
         @Test func comesBackWhenItsAttemptsAreSpent() async throws {
             let server = try PythonRoomServer(.engineIO4)
             let policy = JoinPolicy(
@@ -311,7 +311,7 @@ extension AllSignallingClients {
             #expect(await b.leave() == nil)
         }
 
-        /// Many more than event loops that others may start meanwhile.
+        /// Many more than event loops that others may start in that time.
         private static let connects = ProcessInfo.processInfo.environment["TAPEDECK_TEST_ALL"] == "1" ? 200 : 60
 
         @Test(arguments: PythonRoomServer.Kind.allCases)
@@ -334,7 +334,7 @@ extension AllSignallingClients {
                 try await Task.sleep(for: .milliseconds(10))
             }
             #expect(try OpenDescriptors.connectionCount(to: server.port) <= 8)
-            // Other suites may have a few of their own meanwhile.
+            // Other suites may have a few of their loops in that time.
             #expect(try OpenDescriptors.eventLoopCount() < loops + 10)
         }
     }

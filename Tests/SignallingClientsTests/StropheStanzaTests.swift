@@ -7,7 +7,7 @@ import Testing
 @testable import SignallingClients
 
 @Suite struct StropheStanzaTests {
-    /// What is read of a stanza in text.
+    /// The stanza read from a text.
     private static func read(_ text: String) -> XMPPStanza? {
         guard let context = xmpp_ctx_new(nil, nil) else { return nil }
         defer { xmpp_ctx_free(context) }

@@ -6,8 +6,8 @@ import SignallingClients
 import Testing
 
 extension AllSignallingClients {
-    /// Protocols over TLS with servers whose certificate nobody vouches for: refused, taken with `?insecure`, and taken
-    /// when it is trusted.
+    /// Protocols over TLS with servers whose certificate is not trusted: refused, accepted with `?insecure`, and
+    /// accepted when it is trusted.
     @Suite struct TLSVariantTests {
         private static let once = JoinPolicy(
             connectTimeout: .seconds(5),

@@ -7,15 +7,15 @@ import Session
 
 /// A protocol's machine and a room session wired together, with peer connections that succeed at once.
 ///
-/// What the machine sends is kept as it would go out; nothing waits and nothing runs by itself.
+/// The machine's output is kept as it would go out; nothing waits and nothing runs on its own.
 struct CallBench<Machine: SignallingMachine> {
     private(set) var machine: Machine
     private let session: SessionBox
     /// Everything the machine sent or asked for, except events, in order.
     private(set) var sent: [SignallingAction] = []
-    /// Everything the machine told the session, in order.
+    /// Every event from the machine to the session, in order.
     private(set) var events: [RoomEvent] = []
-    /// What the session reported, in order.
+    /// The session's reports, in order.
     private(set) var facts: [SessionEvent] = []
     /// Live connections by peer.
     private(set) var connections: [PeerID: ConnectionID] = [:]
@@ -27,7 +27,7 @@ struct CallBench<Machine: SignallingMachine> {
     private(set) var candidates: [ICECandidate] = []
     /// Offers and answers of peers handed to connections, in order.
     private(set) var applied: [String] = []
-    /// What the machine told of each description, by what it reads as.
+    /// The machine's text of each description, by its parsed value.
     private var texts: [SessionDescription: String] = [:]
     /// Why the attempt or the run ended, if it did.
     private(set) var end: SignallingAction?

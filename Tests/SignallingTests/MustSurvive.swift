@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What every protocol has to survive, by name.
+/// Cases that every protocol must survive, by name.
 ///
 /// Each protocol's suite runs all of them, with the raw bytes of its own wire; where a protocol has no such thing, its
-/// suite says so in a comment beside the case and checks that nothing of the kind is taken.
+/// suite says so in a comment next to the case and checks that nothing of the kind is accepted.
 enum MustSurvive: String, CaseIterable, Sendable {
     case candidateBeforeOffer
     case candidateBeforeAnswer

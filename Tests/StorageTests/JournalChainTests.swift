@@ -46,7 +46,7 @@ import Timeline
         #expect(entry == JournalEntry(JournalRecord.anchor(0), monotonicNanoseconds: 0))
     }
 
-    /// The line that the chain has to break at, for what is done to nine lines.
+    /// The line at which the chain must break, for changes of nine lines.
     @Test(arguments: [
         ("a line removed", 5), ("the first line removed", 1), ("lines swapped", 4), ("a line twice", 5),
         ("a digit changed", 4), ("a value changed", 4), ("an unchained line", 5),
@@ -76,7 +76,7 @@ import Timeline
             let chain = try Journal.read(self.folder) { _ in }.chain
             #expect(chain.firstBreak == nil)
             #expect(chain.tornLines == (length == lastStart || length >= whole.count - 1 ? [] : [4]))
-            // Whoever goes on follows the last whole line.
+            // A writer that continues follows the last whole line.
             try self.write(10..<12)
             let after = try Journal.read(self.folder) { _ in }.chain
             #expect(after.firstBreak == nil && after.tornLines == chain.tornLines, "cut at \(length)")

@@ -7,7 +7,7 @@ import Timeline
 
 @testable import Storage
 
-/// What is read without a JSON decoder is what the decoder reads.
+/// A line read without a JSON decoder gives the same as the decoder.
 @Suite struct JournalLineTests {
     private static let records: [JournalRecord] = [
         .clockAnchor(ClockAnchor(track: 1, rtpTime: 2_753_326_566)),
@@ -170,7 +170,7 @@ import Timeline
             #expect(summary.participants.count == person + 1 && summary.durationSeconds == Double(seconds) / 1e9)
             #expect(try summary == summaries.read(self.folder))
         }
-        // What was read is not read again: it could have been anything.
+        // Lines already read are not read again: they could have been anything.
         let path = self.folder.journalPath
         var bytes = [UInt8](try #require(FileManager.default.contents(atPath: path)))
         bytes.replaceSubrange(0..<20, with: [UInt8](repeating: 0x20, count: 20))

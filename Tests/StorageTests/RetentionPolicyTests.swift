@@ -55,7 +55,7 @@ import Testing
         #expect(self.reasons(policy, candidates) == [candidates[0].id: .age])
     }
 
-    /// What keeps a recording from being deleted.
+    /// The reasons that keep a recording from being deleted.
     enum Protection: CaseIterable {
         case goesOn, isBeingExported, isUnexported, isUnreadable
     }

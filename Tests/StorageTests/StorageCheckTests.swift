@@ -4,7 +4,7 @@ import FoundationEssentials
 import Storage
 import Testing
 
-/// What is said of a path that cannot be a storage directory.
+/// Messages about a path that cannot be a storage directory.
 @Suite struct StorageCheckTests {
     private let storage: TemporaryStorage
 

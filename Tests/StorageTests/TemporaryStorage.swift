@@ -5,7 +5,7 @@ import FoundationEssentials
 import Storage
 import Timeline
 
-/// A storage directory of its own for each test, removed at its end.
+/// A separate storage directory for each test, removed at its end.
 final class TemporaryStorage {
     let path: String
 

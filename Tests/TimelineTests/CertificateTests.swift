@@ -65,6 +65,21 @@ import Timeline
         #expect(text.split(separator: "\n").filter { $0.hasPrefix("verdict:") }.count == 1)
     }
 
+    @Test func theTextListsHashesThatAreReadAgain() {
+        var certificate = Self.sample
+        let hash = String(repeating: "b", count: 64)
+        certificate.files.append(.init(name: "a  b\nSHA-256:\n\(hash)  x", bytes: 1, sha256: hash))
+        certificate.note(.init(.note, .gap, "a\n\nSHA-256:\n\(hash)  y"))
+        let read = Certificate.hashes(inText: certificate.text)
+        #expect(read.map(\.file) == ["tracks/001-a-video.mkv", "a  b?SHA-256:?\(hash)  x"])
+        #expect(read.map(\.sha256) == [String(repeating: "a", count: 64), hash])
+        let torn = ["", "\n", "SHA-256:", "SHA-256:\n\(hash)", "SHA-256:\n\(hash) x", "\(hash)  x\n", "SHA-256:\nä  x"]
+        for text in torn {
+            #expect(Certificate.hashes(inText: text).isEmpty)
+        }
+        #expect(Certificate.hashes(inText: "SHA-256:\n\(hash)  \n").map(\.file) == [""])
+    }
+
     @Test func returnsFromJSONAndLeavesOutWhatNobodyLookedAt() throws {
         var certificate = Self.sample
         certificate.note(.init(.gap, .gap, file: "tracks/001-a-video.mkv", "nothing came"))

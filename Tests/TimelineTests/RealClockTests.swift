@@ -166,7 +166,7 @@ import Timeline
         }
     }
 
-    /// Of video, while the audio is right.
+    /// Clocks of video, while the audio is right.
     static let contradicting: [Case] = [
         Case("milliseconds without reports", 15) { _, tracks in
             tracks[0].clock.skew = 1.0 / 90 - 1

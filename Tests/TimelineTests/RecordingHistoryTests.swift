@@ -26,7 +26,7 @@ import Timeline
         var notes: String? = "With guests"
         var tracks: [Int] = []
         var units: [Int: UInt64] = [:]
-        /// Of what, from when, and until when if it ended.
+        /// The subject, from when, and until when if it ended.
         var pauses: [String] = []
         /// When they ended, and how long they lasted.
         var stalls: [[Int64]] = []

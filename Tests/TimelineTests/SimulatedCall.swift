@@ -92,7 +92,7 @@ struct SimulatedTrack {
     var begins = 0.0
     var ends: Double?
     var clock = SimulatedClock()
-    /// Whose time reports state in place of the units'.
+    /// The clock that reports state in place of the units'.
     var reportClock: SimulatedClock?
     /// Takes the place of the sender's path.
     var network: SimulatedNetwork?
@@ -102,7 +102,7 @@ struct SimulatedTrack {
     /// Seconds of the call at which the first report is sent; none if `nil`.
     var firstReport: Double? = 0.5
     var reportInterval = 2.5
-    /// Whether reports go on in pauses, and count on, as those of libwebrtc do.
+    /// Whether reports continue in pauses, and count on, as those of libwebrtc do.
     var reportsInPauses = false
     /// How far a report's wall clock may be wrong to both sides, in seconds.
     var reportNoise = 0.0
@@ -143,7 +143,7 @@ struct SimulatedSender {
     /// Our clock when the call begins, in nanoseconds.
     var start: Int64 = 5_000_000_000_000
     var seconds = 60.0
-    /// What the wall clock shows when the call begins; its seconds run on from there.
+    /// The wall clock when the call begins; its seconds run on from there.
     var wallStart: UInt64 = 0xE900_0000_0000_0000
     var wallClock = SimulatedClock()
     var network = SimulatedNetwork()
@@ -229,7 +229,7 @@ struct SimulatedSender {
 struct MapErrors {
     /// Between the tracks of a sender, at each instant at which both send.
     var betweenTracks: [Double] = []
-    /// Of each track, against the truth.
+    /// The error of each track, against the truth.
     var absolute: [Double] = []
 
     /// Measures tracks every quarter of a second, or so often that there are 5000 instants.

@@ -222,7 +222,7 @@ import Timeline
         #expect(worst.max() ?? .infinity <= 20)
     }
 
-    /// Who comes back may come with other clocks: a new call of a telephone, a browser started again.
+    /// A participant that comes back may come with other clocks: a new call of a telephone, a browser started again.
     @Test func placesConnectionsOfOneParticipantByThemselves() throws {
         var generator = Xorshift(state: 77)
         var first = SimulatedSender(connection: 1)
@@ -272,7 +272,7 @@ import Timeline
         #expect(percentile(errors.absolute, 0.95) <= 10)
     }
 
-    /// Says what a test reached, if somebody wants to know.
+    /// Prints the figures of a test on request.
     private static func tell(_ figures: String) {
         if ProcessInfo.processInfo.environment["TAPEDECK_FIGURES"] != nil { print(figures) }
     }

@@ -40,7 +40,7 @@ import Testing
         #expect(Self.account(received: 0, before: .max, recorded: .max).imbalance != 0)
     }
 
-    /// What nothing was recorded of, by what became of it instead.
+    /// Sources of which nothing was recorded, by their packets' fate.
     @Test(arguments: RefusalReason.allCases)
     func nothingRecordedIsALossUnlessItWasWanted(reason: RefusalReason) {
         let account = Self.account(recorded: 0, [reason: .init(packets: 100)])
@@ -57,7 +57,7 @@ import Testing
         #expect(Self.account(recorded: 0, waiting: 100).isUnrecorded)
     }
 
-    /// Of a source that is recorded otherwise.
+    /// For a source that is recorded otherwise.
     @Test(arguments: [
         (RefusalReason.noKeyframe, 2_900_000_000 as Int64, false), (.noKeyframe, 3_100_000_000, true),
         (.noParameterSets, 2_900_000_000, false), (.noParameterSets, 3_100_000_000, true),

@@ -87,7 +87,7 @@ extension TrackClockCollector {
         #expect(collector.tracks(following: [2: 9]).map(\.track) == [1, 2, 3])
     }
 
-    /// What the journal of two days of sixteen people would hold is not held.
+    /// A journal of two days of sixteen people would not fit: memory stays bounded.
     @Test func theMemoryOfATrackIsBounded() throws {
         var collector = TrackClockCollector(taking: [Self.opened(1, at: 0)])
         for second in 1...Int64(3 * TrackClockCollector.limit) { collector.take(Self.anchor(1, at: second)) }

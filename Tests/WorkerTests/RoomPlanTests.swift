@@ -35,23 +35,18 @@ import Testing
 
     /// What somebody ordered counts more than what the room does by itself.
     @Test func whatWasOrderedIsGoneOnWith() throws {
-        let records = [nil, RecordSpec()]
-        for (order, starts) in [
-            (nil, [false, true]), (.record, [true, true]), (.pause, [true, true]), (.stop, [false, false]),
-            (.hold, [false, false]),
+        var byHand = RecordSpec()
+        byHand.isAutomatic = false
+        let starts: [RoomSpec.Recording: [Bool]] = [
+            .automatic: [false, false, true], .on: [false, true, true], .paused: [false, true, true],
+            .off: [false, false, false],
         ]
-            as [(RecordingOrder?, [Bool])]
-        {
-            let found = try records.map { record in
-                try RoomPlan(
-                    Self.order {
-                        $0.record = record
-                        $0.ordered = order
-                    }
-                ).recorder(host: "")
+        for recording in RoomSpec.Recording.allCases {
+            let found = try [nil, byHand, RecordSpec()].map { record in
+                try RoomPlan(Self.order { ($0.record, $0.recording) = (record, recording) }).recorder(host: "")
             }
-            #expect(found.map(\.isAutomatic) == starts)
-            #expect(found.map(\.continuesPaused) == [order == .pause, order == .pause])
+            #expect(found.map(\.isAutomatic) == starts[recording])
+            #expect(found.map(\.continuesPaused) == [false, recording == .paused, recording == .paused])
         }
     }
 

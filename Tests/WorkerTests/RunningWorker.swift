@@ -149,9 +149,19 @@ final class RunningWorker: Sendable {
         await self.eventually { $0.events.contains(event) }
     }
 
+    /// Waits until a status of `room` says that a revision is in force, but for what is refused.
+    func has(_ refused: [RoomPart: String]?, inForceAt revision: UInt64) async -> Bool {
+        await self.eventually { worker in
+            worker.events.contains {
+                guard case .status("room", let status) = $0 else { return false }
+                return status.revision == revision && status.refused == refused
+            }
+        }
+    }
+
     /// Joins a room whose server lets us in.
     func join(_ name: String) async throws {
-        try self.send(.join(self.order(name)))
+        try self.send(.be(self.order(name), revision: 1))
         #expect(await self.eventually { $0.room(name) != nil })
         self.room(name)?.say(.joined(ownID: PeerID("us")))
         #expect(await self.says(.joined(room: name)))

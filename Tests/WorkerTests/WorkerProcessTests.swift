@@ -61,7 +61,7 @@ import Testing
 
     @Test func tellsThatARoomIsFullOrUnreachableAndStaysAtIt() async throws {
         let worker = try await RunningWorker.run { worker in
-            try worker.send(.join(worker.order("room")))
+            try worker.send(.be(worker.order("room"), revision: 1))
             #expect(await worker.eventually { $0.room("room") != nil })
             worker.room("room")?.say(.joinFailed(reason: "refused by 192.0.2.1"))
             #expect(await worker.says(.notJoined(room: "room", reason: "refused by 192.0.2.1")))
@@ -95,21 +95,10 @@ import Testing
         _ = try await RunningWorker.run { worker in
             try await worker.join("room")
             let refusals: [(WorkerCommand, String)] = [
-                (.record(room: "elsewhere"), "the worker is not in that room"),
-                (.join(worker.order("room")), "the worker is in that room already"),
-                (.pause(room: "room"), "nothing is recorded"),
-                (.resume(room: "room"), "nothing is recorded"),
+                (.graph(room: "elsewhere"), "the worker is not in that room"),
                 (.mark(room: "room", text: "x"), "nothing is recorded"),
                 (.requestKeyframe(room: "room", participant: nil), "no participant sends video"),
                 (.graph(room: "room"), "there are no pipelines: no participant is connected"),
-                (
-                    .camera(room: "room", SendSpec(video: nil, audio: nil)),
-                    "the camera has neither video nor audio"
-                ),
-                (
-                    .camera(room: "room", SendSpec(video: MediaSource("tape"), audio: nil)),
-                    "no capture \"tape\" gives video; there is: file, image, rtp, rtsp, screen, slate, test, v4l2"
-                ),
             ]
             for (number, (command, reason)) in zip(UInt64(1)..., refusals) {
                 try worker.send(command, number: number)
@@ -123,7 +112,7 @@ import Testing
             }
             var order = worker.order("wrong")
             order.url = Secret("http://nowhere/")
-            try worker.send(.join(order))
+            try worker.send(.be(order, revision: 1))
             let isRefused = await worker.eventually { worker in
                 worker.events.contains {
                     guard case .left("wrong", .failed(_, retriable: false)) = $0 else { return false }
@@ -134,12 +123,45 @@ import Testing
         }
     }
 
+    /// What cannot be in force is in the status of its revision, and told once.
+    @Test func partsThatCannotBeAreRefused() async throws {
+        _ = try await RunningWorker.run { worker in
+            try await worker.join("room")
+            #expect(await worker.has(nil, inForceAt: 1))
+            let changes: [(RoomPart, String, (inout RoomSpec) -> Void)] = [
+                (.recording, "nothing is recorded", { ($0.record, $0.recording) = (RecordSpec(), .paused) }),
+                (.send, "the camera has neither video nor audio", { $0.send = SendSpec(video: nil, audio: nil) }),
+                (
+                    .send,
+                    "no capture \"tape\" gives video; there is: file, image, rtp, rtsp, screen, slate, test, v4l2",
+                    { $0.send = SendSpec(video: MediaSource("tape"), audio: nil) }
+                ),
+                (
+                    .address, "the room must be left and joined again for that",
+                    { $0.url = Secret("socketio+http://h/x") }
+                ),
+                (
+                    .outputs, "output rtp://h:0: there is neither a video nor an audio port",
+                    { $0.outputs = [OutputSpec(host: "h")] }
+                ),
+            ]
+            for (revision, (part, reason, change)) in zip(UInt64(2)..., changes) {
+                var spec = worker.order("room")
+                change(&spec)
+                try worker.send(.be(spec, revision: revision))
+                #expect(await worker.has([part: reason], inForceAt: revision), "\(worker.events.suffix(3))")
+            }
+            try worker.send(.be(worker.order("room"), revision: 9))
+            #expect(await worker.has(nil, inForceAt: 9))
+        }
+    }
+
     @Test func garbageIsAnsweredAndDoesNoHarm() async throws {
         _ = try await RunningWorker.run { worker in
             try await worker.join("room")
             let garbage = [
-                "\n\n\nnonsense\n", "{}\n", "[]\n", "{\"join\":{\"_0\":{\"name\":7}}}\n", "\u{0}\u{1}\n",
-                "{\"explode\":{}}\n", "{\"camera\":{\"room\":\"room\",\"_1\":{\"video\":\"a tape\"}}}\n",
+                "\n\n\nnonsense\n", "{}\n", "[]\n", "{\"be\":{\"_0\":{\"name\":7},\"revision\":1}}\n", "\u{0}\u{1}\n",
+                "{\"explode\":{}}\n", "{\"pause\":{\"room\":\"room\"}}\n",
                 String(repeating: "x", count: WorkerLine.maximumLength + 1) + "\n",
             ]
             for text in garbage { try worker.send(text: text) }
@@ -160,7 +182,7 @@ import Testing
             var order = worker.order("room")
             order.continues = worker.storage + "/recordings/room/20260704T120000Z-0123456789abcdef"
             order.record = RecordSpec()
-            try worker.send(.join(order))
+            try worker.send(.be(order, revision: 1))
             #expect(await worker.eventually { $0.room("room") != nil })
             let isSaid = await worker.eventually { worker in
                 worker.events.contains {

@@ -22,8 +22,11 @@ import Testing
         let release = DispatchSemaphore(value: 0)
         private let events = Mutex<[WorkerEvent]>([])
         private let sessions = Mutex(0)
+        private let wanted: Mutex<(spec: RoomSpec, revision: UInt64)>
 
         init() throws {
+            let spec = RoomSpec(name: "room", url: "socketio+http://127.0.0.1:1/room", storage: self.storage)
+            self.wanted = Mutex((spec, 1))
             try FileManager.default.createDirectory(atPath: self.storage, withIntermediateDirectories: true)
         }
 
@@ -40,10 +43,24 @@ import Testing
             }
         }
 
-        /// Whether a command was performed.
-        func isDone(_ command: String) -> Bool {
+        /// Has the room be another; its revision.
+        @discardableResult
+        func be(_ room: WorkerRoom, _ change: (inout RoomSpec) -> Void) -> UInt64 {
+            self.wanted.withLock { wanted in
+                change(&wanted.spec)
+                wanted.revision += 1
+                room.be(wanted.spec, revision: wanted.revision)
+                return wanted.revision
+            }
+        }
+
+        /// Whether a revision is in force, or a newer one.
+        func isInForce(_ revision: UInt64) -> Bool {
             self.events.withLock { events in
-                events.contains { if case .commandDone(_, command, _) = $0 { true } else { false } }
+                events.contains {
+                    guard case .status(_, let status) = $0 else { return false }
+                    return status.revision.map { $0 >= revision } ?? false
+                }
             }
         }
 
@@ -73,10 +90,13 @@ import Testing
             trialLimit: Duration = .seconds(60),
             onEvent: @escaping @Sendable (WorkerEvent) -> Void = { _ in }
         ) throws -> WorkerRoom {
-            var spec = RoomSpec(name: "room", url: "socketio+http://127.0.0.1:1/room", storage: self.storage)
-            change(&spec)
+            let spec = self.wanted.withLock { wanted in
+                change(&wanted.spec)
+                return wanted.spec
+            }
             return WorkerRoom(
                 try RoomPlan(spec),
+                revision: 1,
                 host: "here",
                 makeSignaller: { [self] _, _, _ in
                     self.sessions.withLock { $0 += 1 }
@@ -140,7 +160,7 @@ import Testing
         let slow = SendSpec(video: .file(path), audio: nil)
         let room = try stage.room { if look == .whenJoining { $0.send = slow } }
         async let ended = room.run()
-        if look == .whenChanging { #expect(room.perform(NumberedCommand(.camera(room: "room", slow)))) }
+        if look == .whenChanging { stage.be(room) { $0.send = slow } }
         let writer = await stage.writer(of: path)
         #expect(await self.answers(room))
         // A second look finds nothing.
@@ -173,8 +193,8 @@ import Testing
         let writer = await stage.writer(of: path)
         var other = RecordSpec()
         other.preferredCodec = .h264
-        #expect(room.perform(NumberedCommand(.recordOrder(room: "room", other))))
-        #expect(await stage.eventually { stage.isDone("recordOrder") })
+        let revision = stage.be(room) { $0.record = other }
+        #expect(await stage.eventually { stage.isInForce(revision) })
         #expect(stage.sessionCount == 0)
         unlink(path)
         close(writer)
@@ -191,44 +211,43 @@ import Testing
         async let ended = room.run()
         #expect(await stage.eventually { room.camera != nil })
         let camera = try #require(room.camera)
-        #expect(room.perform(NumberedCommand(.camera(room: "room", SendSpec(video: .file(path))))))
+        stage.be(room) { $0.send = SendSpec(video: .file(path)) }
         let writer = await stage.writer(of: path)
         var muted = SendSpec()
         (muted.isVideoMuted, muted.framesPerSecond) = (true, 1000)
-        #expect(room.perform(NumberedCommand(.camera(room: "room", muted))))
+        stage.be(room) { $0.send = muted }
         #expect(camera.mutes.isVideoMuted && !camera.mutes.isAudioMuted)
-        unlink(path)
-        close(writer)
         #expect(await stage.eventually { !stage.failures(of: "camera").isEmpty })
         #expect(await stage.eventually { room.camera?.settings.isVideoMuted == true })
+        unlink(path)
+        close(writer)
         #expect(room.camera?.mutes.isVideoMuted == true, "what else was wanted with it cannot be")
-        #expect(room.perform(NumberedCommand(.camera(room: "room", SendSpec()))))
+        stage.be(room) { $0.send = SendSpec() }
         #expect(await stage.eventually { room.camera?.mutes.isVideoMuted == false })
         room.leave()
         #expect(await ended == .ordered)
     }
 
-    /// Who ordered it has been told that it may not be done.
-    @Test func whatWasGivenUpUnmutesNobody() async throws {
+    /// A client was told that it may not be done.
+    @Test func whatIsWithdrawnWhileItHangsIsNeverDone() async throws {
         let stage = try Stage()
         let path = try stage.makePipe()
         var muted = SendSpec()
         muted.isVideoMuted = true
-        let room = try stage.room({ $0.send = muted }, trialLimit: .seconds(10))
+        let room = try stage.room { $0.send = muted }
         async let ended = room.run()
         #expect(await stage.eventually { room.camera != nil })
-        // Each takes as long as anything may.
-        for _ in 0..<2 { #expect(room.perform(NumberedCommand(.camera(room: "room", SendSpec(video: .file(path)))))) }
-        #expect(room.perform(NumberedCommand(.camera(room: "room", SendSpec()), number: 7)))
-        #expect(await stage.eventually { stage.failures(of: "camera").count == 3 })
-        #expect(stage.failures(of: "camera").last?.contains("was not performed") == true)
-        #expect(room.camera?.settings.isVideoMuted == true && room.camera?.mutes.isVideoMuted == true)
+        stage.be(room) { $0.send = SendSpec(video: .file(path)) }
         let writer = await stage.writer(of: path)
+        let withdrawn = stage.be(room) { $0.send = muted }
+        #expect(await stage.eventually { stage.isInForce(withdrawn) }, "it waits for nothing that hangs")
+        #expect(room.camera?.settings == muted && room.camera?.mutes.isVideoMuted == true)
+        // A request comes while an older look hangs: its turn comes when that has an end.
+        let next = stage.be(room) { $0.send = SendSpec(video: .test, audio: nil) }
         unlink(path)
         close(writer)
-        // Whoever asks again is heard.
-        #expect(room.perform(NumberedCommand(.camera(room: "room", SendSpec()))))
-        #expect(await stage.eventually { room.camera?.mutes.isVideoMuted == false })
+        #expect(await stage.eventually { stage.isInForce(next) && room.camera?.settings.audio == nil })
+        #expect(stage.failures(of: "camera").isEmpty)
         room.leave()
         #expect(await ended == .ordered)
     }
@@ -244,8 +263,8 @@ import Testing
         _ = try stage.makePipe()
         var muted = send
         muted.isVideoMuted = true
-        #expect(room.perform(NumberedCommand(.camera(room: "room", muted))))
-        #expect(await stage.eventually { stage.isDone("camera") || !stage.failures(of: "camera").isEmpty })
+        let revision = stage.be(room) { $0.send = muted }
+        #expect(await stage.eventually { stage.isInForce(revision) })
         #expect(stage.failures(of: "camera").isEmpty)
         #expect(room.camera?.settings.isVideoMuted == true)
         room.leave()
@@ -258,33 +277,21 @@ import Testing
         let room = try stage.room()
         async let ended = room.run()
         #expect(await stage.eventually { stage.sessionCount == 1 })
-        #expect(room.perform(NumberedCommand(.recordOrder(room: "room", RecordSpec()))))
+        stage.be(room) { $0.record = RecordSpec() }
         #expect(await stage.eventually { stage.sessionCount == 2 })
         room.leave()
         #expect(await ended == .ordered)
     }
 
-    @Test func otherSettingsDoNotEndAStop() async throws {
+    @Test(arguments: [RoomSpec.Recording.automatic, .off]) func otherSettingsDoNotEndAStop(
+        first: RoomSpec.Recording
+    ) async throws {
         let stage = try Stage()
-        let room = try stage.room { $0.record = RecordSpec() }
+        let room = try stage.room { ($0.record, $0.recording) = (RecordSpec(), first) }
         async let ended = room.run()
-        #expect(room.perform(NumberedCommand(.stopRecording(room: "room"))))
-        #expect(room.perform(NumberedCommand(.recordOrder(room: "room", RecordSpec()))))
-        #expect(await stage.eventually { stage.isDone("recordOrder") })
-        #expect(room.recorder.record() == .done, "it was off")
-        room.leave()
-        #expect(await ended == .ordered)
-    }
-
-    @Test func otherSettingsDoNotBeginWhatIsHeld() async throws {
-        let stage = try Stage()
-        let room = try stage.room { spec in
-            spec.record = RecordSpec()
-            spec.ordered = .hold
-        }
-        async let ended = room.run()
-        #expect(room.perform(NumberedCommand(.recordOrder(room: "room", RecordSpec()))))
-        #expect(await stage.eventually { stage.isDone("recordOrder") })
+        stage.be(room) { $0.recording = .off }
+        let revision = stage.be(room) { $0.record?.notes = "others" }
+        #expect(await stage.eventually { stage.isInForce(revision) })
         #expect(room.recorder.record() == .done, "it was off")
         room.leave()
         #expect(await ended == .ordered)

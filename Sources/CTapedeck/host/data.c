@@ -6,13 +6,13 @@
 
 #define SECOND 1000000000LL
 
-/// Of one connection; only its streaming thread touches it.
+/// State of one connection; only its streaming thread touches it.
 typedef struct {
     CTapedeckDataCallback callback;
     void *user;
     GDestroyNotify release;
     int64_t packets_per_second;
-    /// Packets that may be handed over now, in parts of `SECOND`.
+    /// Packets that may be passed on now, in parts of `SECOND`.
     int64_t credit;
     int64_t latest;
 } Receiver;
@@ -42,7 +42,7 @@ static void hand_over(Receiver *receiver, GstBuffer *buffer) {
     gst_buffer_unmap(buffer, &map);
 }
 
-/// What is dropped in a probe counts as taken, even if nothing is linked behind it.
+/// A packet dropped in a probe counts as taken, even if nothing is linked after it.
 static GstPadProbeReturn take(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
     Receiver *receiver = user;
     if (info->type & GST_PAD_PROBE_TYPE_BUFFER_LIST) {
@@ -77,7 +77,7 @@ bool CTapedeck_data_receive(GstElement *dtlssrtpdec, uint32_t packets_per_second
 bool CTapedeck_data_send(GstElement *dtlssrtpenc, const uint8_t *bytes, size_t size) {
     GstPad *pad = gst_element_get_static_pad(dtlssrtpenc, "data_sink");
     if (pad == NULL) return false;
-    // A pad takes data only behind these events; nobody else feeds it.
+    // A pad takes data only after these events; nothing else feeds it.
     GstEvent *start = gst_pad_get_sticky_event(pad, GST_EVENT_STREAM_START, 0);
     if (start == NULL) {
         GstSegment segment;

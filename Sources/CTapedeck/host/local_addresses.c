@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// This host's addresses for libnice, in place of its own function. libnice ranks a candidate by its address's place
-// among all of them, whichever it was told to use, and ends the process where that is 64 or more (candidate.c,
+// This host's addresses for libnice, in place of its own function. libnice ranks a candidate by its address's index
+// among all of them, whichever it was configured to use, and ends the process where that is 64 or more (candidate.c,
 // nice_candidate_ice_local_preference_full): on a host with many bridges no call could be made.
 
 // RTLD_NEXT.
@@ -9,7 +9,7 @@
 #include <dlfcn.h>
 #include <nice.h>
 
-// What is not in the list has the place behind its end, which must be allowed too.
+// An address that is not in the list gets the index after its end, which must be allowed too.
 enum { MOST_ADDRESSES = NICE_CANDIDATE_MAX_LOCAL_ADDRESSES - 1 };
 
 // As in libnice's interfaces.h. libnice finds the executable's before its own (ld.so(8)), since Package.swift has it

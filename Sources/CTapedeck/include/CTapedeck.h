@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What Swift cannot import of GStreamer (macros, variadics), and the work done per packet, which must not cross into
-// Swift for each one. Pointers named `object` take any GObject.
+// Parts of GStreamer that Swift cannot import (macros, variadics), and the work done per packet, which must not cross
+// into Swift for each one. Pointers named `object` take any GObject.
 
 #ifndef CTAPEDECK_H
 #define CTAPEDECK_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a peer says about the way that our video takes to it: transport-wide congestion feedback
+// A peer's feedback about the path of our video to it: transport-wide congestion feedback
 // (draft-holmer-rmcat-transport-wide-cc-extensions-01), receiver reports (RFC 3550 section 6.4.1) and the estimate of
-// the receiver (draft-alvestrand-rmcat-remb-03). webrtcbin 1.22 numbers no packets by itself.
+// the receiver (draft-alvestrand-rmcat-remb-03). webrtcbin 1.22 alone does not number packets.
 
 #ifndef CTAPEDECK_CONGESTION_H
 #define CTAPEDECK_CONGESTION_H
@@ -14,7 +14,7 @@
 /// The watcher of one peer connection. Thread-safe; reference counted.
 typedef struct CTapedeckCongestion CTapedeckCongestion;
 
-/// What came since the last look; times in nanoseconds.
+/// Feedback since the last look; times in nanoseconds.
 typedef struct {
     /// Bytes of RTP packets of our video that left, repeated ones included.
     uint64_t sent_bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What travels beside the media inside DTLS: SCTP packets of data channels, which webrtcbin is never told of.
+// Data that travel next to the media inside DTLS: SCTP packets of data channels, which webrtcbin never sees.
 //
 //   dtlssrtpdec data_src ──probe──► callback          streaming thread: count, limit, hand over
 //   caller ──CTapedeck_data_send──► dtlssrtpenc data_sink ──► dtlsenc's own queue
@@ -15,10 +15,10 @@
 /// Gets one packet; its bytes are valid during the call only. Streaming thread: must not block.
 typedef void (*CTapedeckDataCallback)(const uint8_t *bytes, size_t size, int64_t arrival_nanoseconds, void *user);
 
-/// Takes every packet that comes out of a `dtlssrtpdec` beside the media, so that none is ever refused: a flow error
-/// would stop the media too. At most `packets_per_second` are handed over; SCTP repeats the others, more slowly.
-/// `release` is called with `user` when the element goes, after the last callback. False if the element has no pad for
-/// data, and nothing is called then but `release`.
+/// Takes every data packet that comes out of a `dtlssrtpdec`, refusing none: a flow error would stop the media too. At
+/// most `packets_per_second` are passed on; SCTP repeats the others, more slowly. `release` is called with `user` when
+/// the element goes, after the last callback. False if the element has no pad for data, and nothing is called then but
+/// `release`.
 bool CTapedeck_data_receive(GstElement *dtlssrtpdec, uint32_t packets_per_second, CTapedeckDataCallback callback,
                             void *user, GDestroyNotify release);
 

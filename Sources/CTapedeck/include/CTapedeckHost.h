@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What this host says of itself through calls that Swift cannot import: the kernel's clock, and video devices.
+// Properties of this host from calls that Swift cannot import: the kernel's clock, and video devices.
 
 #ifndef CTAPEDECK_HOST_H
 #define CTAPEDECK_HOST_H
@@ -11,8 +11,8 @@
 
 /// Whether something keeps the system clock in time (adjtimex): 1 yes, 0 no, -1 the kernel does not say.
 int CTapedeck_clock_is_synchronised(void);
-/// The calling thread, and those that it starts, get disk time that nobody else wants, where the disk's scheduler knows
-/// classes. False if the kernel did not take it.
+/// The calling thread, and those that it starts, get only idle disk time, where the disk's scheduler knows classes.
+/// False if the kernel did not take it.
 bool CTapedeck_use_idle_disk_time(void);
 /// malloc has no more heaps than there are processors, and gives what is free at the end of one back as soon as it is half
 /// a megabyte, which no longer grows with what is allocated (mallopt(3)). Does nothing where MALLOC_ARENA_MAX or
@@ -23,19 +23,19 @@ void CTapedeck_bound_heaps(void);
 void CTapedeck_release_free_memory(void);
 
 /// Starts a program and returns its process, or -errno. It has no input, its output goes nowhere, its errors go to
-/// `standard_error`; it has signals as they are by default, its own process group, no core file and, unless 0, so many
+/// `standard_error`; it has default signals, a separate process group, no core file and, unless 0, at most `memory`
 /// bytes of address space. It is killed when the calling thread ends. It exits with 127 if it cannot be executed.
 pid_t CTapedeck_start_child(const char *path, char *const arguments[], char *const environment[], int standard_error,
                             uint64_t memory);
 
-/// What a video device is.
+/// Properties of a video device.
 typedef struct {
     char name[33];
     char driver[17];
     bool captures;
 } CTapedeckVideoDevice;
 
-/// One picture format of a video device, with the largest size that it lists; 0 by 0 if it lists none.
+/// One video format of a video device, with the largest size that it lists; 0 by 0 if it lists none.
 typedef struct {
     char fourcc[5];
     uint32_t width;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What webrtcbin does not tell, or tells wrongly (1.22 swaps local and remote in its statistics), from the libnice agent
-// inside it.
+// Facts that webrtcbin does not report, or reports wrongly (1.22 swaps local and remote in its statistics), from the
+// libnice agent inside it.
 
 #ifndef CTAPEDECK_ICE_H
 #define CTAPEDECK_ICE_H
@@ -30,19 +30,19 @@ void CTapedeck_read_candidate(gpointer nice_candidate, CTapedeckCandidate *candi
 gboolean CTapedeck_selected_relay(gpointer nice_agent, guint stream, guint component,
                                   char address[CTAPEDECK_ADDRESS_SIZE], uint16_t *port);
 
-/// Begins ICE anew in the agent's only stream (RFC 8445 section 9): candidates and pairs of the peer are forgotten, and
-/// media keep the old pair until there is a new one. FALSE if there is no stream; else our new credentials, transfer full
-/// (g_free).
+/// Restarts ICE in the agent's only stream (RFC 8445 section 9): candidates and pairs of the peer are forgotten, and
+/// media keep the old pair until there is a new one. FALSE if there is no stream; else our new credentials, transfer
+/// full (g_free).
 gboolean CTapedeck_ice_restart(gpointer nice_agent, char **ufrag, char **password);
 
 /// Keeps one warning of libnice off standard error: CTapedeck_ice_end gives back what it says is still held. Once.
 void CTapedeck_quiet_agents(void);
 
-/// Gives what TURN servers lent back to them; the agent's thread has to run on for a moment. Nothing flows any more.
+/// Releases the allocations of TURN servers; the agent's thread must keep running for a moment. Nothing flows any more.
 void CTapedeck_ice_end(gpointer nice_agent);
 
-/// Lets every webrtcbin of this process that is made from now on read its sockets through our own element, registered in
-/// the place of libnice's `nicesrc`. Once; any thread.
+/// Lets every webrtcbin of this process that is made from now on read its sockets through our own element, registered
+/// instead of libnice's `nicesrc`. Once; any thread.
 ///
 /// Buffers have the time at which the kernel got the packet (`SIOCGSTAMPNS`) as DTS and PTS, which is what rtpsession puts
 /// into transport-wide feedback and jitter; where the kernel does not tell (relayed pairs, TCP), the time of reading. Its

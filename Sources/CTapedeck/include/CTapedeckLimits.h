@@ -21,9 +21,9 @@ bool CTapedeck_limit_processor_time(uint64_t seconds);
 /// Whether `bytes` of address space are left.
 bool CTapedeck_has_address_space(size_t bytes);
 
-/// When the processor time is used up, or this process traps because there is no memory, removes the files that were named and
-/// writes `processor` or `memory` to the descriptor, which is all that happens then: exit code 5. What has another cause ends
-/// the process as before. Once, before any thread needs it.
+/// When the processor time is used up, or this process traps because there is no memory, removes the files that were
+/// named and writes `processor` or `memory` to the descriptor, which is all that happens then: exit code 5. Traps with
+/// another cause end the process as before. Once, before any thread needs it.
 void CTapedeck_at_limit(int descriptor, const char *memory, const char *processor);
 /// Names a file to remove at a limit: false for the ninth, and for one whose name is too long.
 bool CTapedeck_remove_at_limit(const char *path);

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a media file holds, by GStreamer's own discoverer: it tries the demuxer and the decoders that would play it.
+// Contents of a media file, by GStreamer's own discoverer: it tries the demuxer and the decoders that would play it.
 
 #ifndef CTAPEDECK_MEDIA_FILE_H
 #define CTAPEDECK_MEDIA_FILE_H
 
 #include <stdbool.h>
 
-/// What there is to play.
+/// The playable contents.
 typedef struct {
     bool has_video;
     bool has_audio;
-    /// The only pictures are still ones.
+    /// The only video is still images.
     bool is_still;
 } CTapedeckMediaFacts;
 

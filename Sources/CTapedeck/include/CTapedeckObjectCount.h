@@ -12,7 +12,7 @@
 void CTapedeck_start_counting_objects(void);
 /// Objects made since counting started, less those destroyed since; any thread.
 int64_t CTapedeck_live_object_count(void);
-/// Bytes in use of all arenas of malloc, and of blocks with a mapping of their own; any thread.
+/// Bytes in use of all arenas of malloc, and of blocks with a separate mapping; any thread.
 int64_t CTapedeck_allocated_bytes(void);
 
 #endif

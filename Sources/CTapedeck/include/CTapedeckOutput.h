@@ -12,7 +12,7 @@
 
 #include "CTapedeckReceive.h"
 
-/// One RTP stream of ours: its sockets and its numbering. Goes on when another received track takes over.
+/// One RTP stream of ours: its sockets and its numbering. Continues when another received track takes over.
 typedef struct CTapedeckRTPStream CTapedeckRTPStream;
 
 /// The place where a received track meets the streams that send it on.
@@ -31,7 +31,7 @@ typedef struct {
     uint16_t port;
     /// Our own RTP port, RTCP being the next one; 0 leaves both to the system.
     uint16_t source_port;
-    /// The interface of multicast packets; NULL leaves it to the routing table.
+    /// The network interface of multicast packets; NULL leaves it to the routing table.
     const char *interface;
     /// Routers that a packet may pass.
     int time_to_live;
@@ -42,14 +42,14 @@ typedef struct {
     const uint8_t *key;
 } CTapedeckRTPTarget;
 
-/// What a stream has counted so far.
+/// Counters of a stream so far.
 typedef struct {
     uint64_t packets;
     /// RTP headers included.
     uint64_t bytes;
-    /// Packets that could not be sent: nobody listens, no route, no room in the socket.
+    /// Packets that could not be sent: no receiver, no route, no room in the socket.
     uint64_t dropped;
-    /// Picture loss indications and full intra requests of receivers, and receivers that came.
+    /// PLI and FIR requests of receivers (RFC 4585, RFC 5104), and receivers that came.
     uint64_t keyframe_requests;
     /// Sender reports sent.
     uint64_t reports;
@@ -57,7 +57,7 @@ typedef struct {
     int last_error;
     /// Our own RTP port.
     uint16_t source_port;
-    /// An encrypted stream that nobody listens to, and that has sent so much that who comes may not be able to read it.
+    /// An encrypted stream without a receiver that has sent so much that a new receiver may not be able to read it.
     bool is_worn;
 } CTapedeckRTPStreamCounters;
 
@@ -84,7 +84,7 @@ int64_t CTapedeck_fork_last_packet_nanoseconds(CTapedeckFork *fork);
 uint64_t CTapedeck_fork_bytes(CTapedeckFork *fork);
 /// Notes from now on what parameter sets of H.264 (RFC 6184) the packets have that are sent on.
 void CTapedeck_fork_note_sets(CTapedeckFork *fork);
-/// The last set of a type, 7 (sequence) or 8 (picture); its size, 0 if there was none that fits in `capacity`.
+/// The last parameter set of a type, 7 (SPS) or 8 (PPS); its size, 0 if there was none that fits in `capacity`.
 size_t CTapedeck_fork_copy_set(CTapedeckFork *fork, uint8_t type, uint8_t *set, size_t capacity);
 
 /// The last sender report of a source, with its NTP time moved to this host's clock by the same amount for every source

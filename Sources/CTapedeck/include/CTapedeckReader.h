@@ -3,9 +3,9 @@
 // Threads that look at the sockets of many connections in turn, so that a worker wakes once for all of them.
 //
 //   a connection's own thread ──share──► sleeps, while ──► a reader takes its turn, one connection after the other,
-//                             ◄─────────────────────────   once a round; the watch gives everybody back if a turn hangs
+//                             ◄─────────────────────────   once a round; the watch returns all others if a turn hangs
 //
-// docs/decisions/0101 says what may wait in a turn, and why nobody else loses anything by it.
+// docs/decisions/0101 states which work may wait in a turn, and why no other connection loses anything by it.
 
 #ifndef CTAPEDECK_READER_H
 #define CTAPEDECK_READER_H
@@ -13,9 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// From the beginning of one round to that of the next, unless what there is to do takes longer.
+/// From the beginning of one round to that of the next, unless the work takes longer.
 #define CTAPEDECK_ROUND_MILLISECONDS 40
-/// While a turn takes longer the reader's other connections read by themselves; afterwards its own does for a while.
+/// While a turn takes longer the reader's other connections read on their own threads; afterwards its own does for a
+/// while.
 #define CTAPEDECK_LONGEST_TURN_MILLISECONDS 100
 #define CTAPEDECK_ALONE_SECONDS 30
 /// Connections of one reader; there are as many readers as that needs.
@@ -32,11 +33,11 @@ typedef struct CTapedeckReaders CTapedeckReaders;
 CTapedeckReaders *CTapedeck_readers_of_process(void);
 CTapedeckReaders *CTapedeck_readers_new(void);
 
-/// What a connection has with the readers. Its own thread is the one that calls CTapedeck_reader_share.
+/// A connection's registration with the readers. Its own thread is the one that calls CTapedeck_reader_share.
 typedef struct CTapedeckReaderPlace CTapedeckReaderPlace;
 
 CTapedeckReaderPlace *CTapedeck_reader_place_new(CTapedeckReaders *readers, CTapedeckTurn turn, void *user);
-/// Nobody is in CTapedeck_reader_share. The readers end with the last place; any thread.
+/// No thread is in CTapedeck_reader_share. The readers end with the last place; any thread.
 void CTapedeck_reader_place_free(CTapedeckReaderPlace *place);
 
 /// Lets a reader take the connection's turns, and waits for as long as one does. Returns as soon as no reader is in a turn
@@ -48,7 +49,7 @@ bool CTapedeck_reader_was_slow(CTapedeckReaderPlace *place);
 /// Lets CTapedeck_reader_share return, and every later call return at once, until it is called with false. Any thread.
 void CTapedeck_reader_interrupt(CTapedeckReaderPlace *place, bool is_interrupted);
 
-/// What readers do. Any thread.
+/// Counters of the readers. Any thread.
 typedef struct {
     /// Threads of readers, and connections that they read.
     uint32_t readers;

@@ -6,7 +6,7 @@
 //     streaming thread: unwrap the RTP time stamp,          streaming thread:               reader's thread
 //     tag the first packet of each, count                   match unit and tag, push
 //
-//   webrtcbin src pad ──probe──► unit queue      Sound and VP8: the probe makes the units too, and the packets end there.
+//   webrtcbin src pad ──probe──► unit queue      Audio and VP8: the probe makes the units too, and the packets end there.
 
 #ifndef CTAPEDECK_RECEIVE_H
 #define CTAPEDECK_RECEIVE_H
@@ -20,13 +20,13 @@
 #include "CTapedeckSound.h"
 #include "CTapedeckStreams.h"
 
-/// What a popped item is.
+/// The kind of a popped item.
 typedef enum {
     /// One access unit, frame or audio packet.
     CTAPEDECK_ITEM_UNIT = 1,
     /// One RTCP sender report (RFC 3550 section 6.4.1).
     CTAPEDECK_ITEM_SENDER_REPORT = 2,
-    /// What was in the queue before it was marked has been taken.
+    /// All that was in the queue before it was marked has been taken.
     CTAPEDECK_ITEM_MARK = 3,
 } CTapedeckItemKind;
 
@@ -49,7 +49,7 @@ typedef struct {
     bool truncated;
     /// Unit: how many packets are in it.
     uint32_t packets;
-    /// Unit: quarter turns clockwise after which its frame stands upright, 0 to 3; negative if its sender never said.
+    /// Unit: quarter turns clockwise that make its frame upright, 0 to 3; negative if its sender never said.
     int8_t orientation;
     /// Unit: the bytes.
     const uint8_t *data;
@@ -62,9 +62,9 @@ typedef struct {
 /// A bounded queue with one reader. Thread-safe; reference counted.
 typedef struct CTapedeckQueue CTapedeckQueue;
 
-/// Takes at most `maximum_items` units of `maximum_bytes`, and a sixteenth as many sender reports; what comes on top is
-/// dropped and counted. A full queue is shared: a source that has less in it than another takes the place of the other's
-/// newest unit, which is told as lost before its next one.
+/// Takes at most `maximum_items` units of `maximum_bytes`, and a sixteenth as many sender reports; anything beyond is
+/// dropped and counted. A full queue is shared: a unit of a source that has less in it than another replaces the
+/// other's newest unit, which is reported as lost before that source's next one.
 CTapedeckQueue *CTapedeck_queue_new(uint32_t maximum_items, size_t maximum_bytes);
 CTapedeckQueue *CTapedeck_queue_ref(CTapedeckQueue *queue);
 void CTapedeck_queue_unref(CTapedeckQueue *queue);
@@ -97,7 +97,7 @@ typedef struct {
     uint64_t repaired;
     uint64_t units;
     uint64_t dropped;
-    /// What became of the packets. Each of them has one of these fates: nothing to record is in it, as in padding.
+    /// Each packet has one of the fates from here on. This one: nothing to record is in it, as in padding.
     uint64_t empty;
     /// It came after packets that were to follow it.
     uint64_t late;
@@ -127,7 +127,7 @@ CTapedeckTap *CTapedeck_tap_new(uint64_t id, uint32_t ssrc, CTapedeckQueue *queu
                                 CTapedeckTap *same_connection);
 CTapedeckTap *CTapedeck_tap_ref(CTapedeckTap *tap);
 void CTapedeck_tap_unref(CTapedeckTap *tap);
-/// Who makes units of a tap's packets.
+/// The maker of units from a tap's packets.
 typedef enum {
     /// Elements behind the pad, at whose end is the appsink.
     CTAPEDECK_DEPAYLOAD_ELSEWHERE = 0,
@@ -143,8 +143,9 @@ typedef enum {
 
 /// Before the tap is attached. Without this call elements do.
 void CTapedeck_tap_depayload(CTapedeckTap *tap, CTapedeckDepayload kind);
-/// Keeps from each depayloader of H.264 that is in a bin, or comes into it, what it cannot take, and from those of H.264, VP8
-/// and VP9 what would make a picture larger than one may be (depayloader.h). Once for a bin, before the first packet.
+/// Protects depayloaders that are in a bin, or come into it: those of H.264 from packets that they cannot take, and
+/// those of H.264, VP8 and VP9 from packets that would make a frame larger than allowed (depayloader.h). Once for a
+/// bin, before the first packet.
 void CTapedeck_protect_depayloaders(GstElement *bin);
 /// Installs the RTP clock probe on a pad that carries RTP packets; if the tap makes units of them, none goes further.
 void CTapedeck_tap_attach_rtp(CTapedeckTap *tap, GstPad *rtp_pad);
@@ -157,7 +158,7 @@ CTapedeckTapCounters CTapedeck_tap_counters(CTapedeckTap *tap);
 void CTapedeck_tap_read_levels(CTapedeckTap *tap, uint8_t id);
 /// Reads the orientation of video from the header extension `id` (3GPP TS 26.114, 7.4.5), 1 to 14. Before the pad carries packets.
 void CTapedeck_tap_read_orientation(CTapedeckTap *tap, uint8_t id);
-/// What the extension told. Any thread.
+/// The level in the extension. Any thread.
 CTapedeckSoundLevel CTapedeck_tap_sound_level(CTapedeckTap *tap);
 
 /// The RTCP watcher of one peer connection. Reference counted like a tap.
@@ -182,9 +183,9 @@ uint64_t CTapedeck_receiver_dropped_reports(CTapedeckReceiver *receiver);
 /// the thread that reads the socket must not wait, because ICE lives on it. False: it is another queue, and is left as it is.
 bool CTapedeck_shorten_receive_queue(GstElement *queue);
 
-/// Lets packets of one payload type of a source go from rtpsession to the reorder buffer, and from there to `pad`, a source
-/// pad of webrtcbin that something is linked to. One in 100 ms, and all while any are missing, take the way through rtpbin as
-/// ever, because rtprtxreceive tells the time by them. Control thread.
+/// Lets packets of one payload type of a source go from rtpsession to the reorder buffer, and from there to `pad`, a
+/// source pad of webrtcbin that something is linked to. One in 100 ms, and all while any are missing, still take the
+/// path through rtpbin, because rtprtxreceive measures time by them. Control thread.
 ///
 /// False, and nothing changes, if there is more on the way than elements that pass on what they know, as of redundancy.
 bool CTapedeck_shorten_receive_path(GstPad *pad, uint32_t ssrc, uint8_t payload_type);
@@ -206,8 +207,8 @@ typedef struct CTapedeckHold CTapedeckHold;
 /// Begins to hold; before the pad's first buffer. The caller keeps the pad for as long as it has the hold. `streams` counts what
 /// is held and dropped for the source `ssrc`; it may be NULL.
 CTapedeckHold *CTapedeck_hold_new(GstPad *pad, CTapedeckStreams *streams, uint32_t ssrc);
-/// Links the pad, gives `sink` what was held, in this thread, and lets the data flow. What comes meanwhile waits. Without
-/// `has_tap` all of it is counted as not taken.
+/// Links the pad, gives `sink` what was held, in this thread, and lets the data flow. Data that come in between wait.
+/// Without `has_tap` all of it is counted as not taken.
 GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink, bool has_tap);
 /// Copies a header extension (RFC 8285), `id` from 1 to 14, of the first held packets that have it; returns its size, 0 if none
 /// has it or it is larger than `capacity`.
@@ -216,7 +217,7 @@ void CTapedeck_hold_unref(CTapedeckHold *hold);
 
 /// CLOCK_MONOTONIC in nanoseconds: the clock of every arrival time here.
 int64_t CTapedeck_monotonic_nanoseconds(void);
-/// How long the machine was suspended since it started, in nanoseconds: CLOCK_MONOTONIC stood still meanwhile.
+/// How long the machine was suspended since it started, in nanoseconds: CLOCK_MONOTONIC stood still in that time.
 int64_t CTapedeck_suspended_nanoseconds(void);
 
 /// One step of the RTP clock: the 64-bit time nearest to `previous` whose low 32 bits are `rtp_time` (RFC 3550

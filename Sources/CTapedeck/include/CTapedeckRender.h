@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Offline media without clocks: codecs that run inside the caller's call, a canvas that pictures are drawn on, and feeds
-// that hand finished pictures and sound to an encoding pipeline.
+// Offline media without clocks: codecs that run inside the caller's call, a canvas that frames are drawn on, and feeds
+// that pass finished video and audio to an encoding pipeline.
 
 #ifndef CTAPEDECK_RENDER_H
 #define CTAPEDECK_RENDER_H
@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// Elements in a row that work in the thread of whoever pushes: all that a unit yields is there when the push returns,
-/// unless an element keeps it back. One thread at a time.
+/// Elements in a row that work in the pushing thread: all that a unit yields is there when the push returns, unless an
+/// element keeps it back. One thread at a time.
 typedef struct CTapedeckChain CTapedeckChain;
 
 /// Parses `launch`, whose free pads take `caps`; `codec_data` goes into them unless it is NULL. NULL if an element is
@@ -29,7 +29,7 @@ GstSample *CTapedeck_chain_pull(CTapedeckChain *chain);
 /// gst_sample_unref is a static inline function with a cast.
 void CTapedeck_sample_release(GstSample *sample);
 
-/// What a decoded picture says of itself.
+/// Properties of a decoded frame.
 typedef struct {
     int width;
     int height;
@@ -39,22 +39,22 @@ typedef struct {
     int64_t nanoseconds;
 } CTapedeckPicture;
 
-/// False if the sample is no picture that can be drawn.
+/// False if the sample is no frame that can be drawn.
 bool CTapedeck_sample_picture(GstSample *sample, CTapedeckPicture *picture);
 /// The time stamp, -1 if there is none, and a copy of the bytes to free with g_free.
 uint8_t *CTapedeck_sample_bytes(GstSample *sample, size_t *size, int64_t *nanoseconds);
 
-/// What the test pattern in a decoded picture says (Tests/Peers/test-pattern.md).
+/// The test pattern's content in a decoded frame (Tests/Peers/test-pattern.md).
 typedef struct {
     /// -1 if the strip is not there or its checksum is wrong.
     int32_t counter;
     bool flash;
 } CTapedeckTestPicture;
 
-/// False if the sample is no picture with 8 bits of luma of its own plane, or is too small for the pattern.
+/// False if the sample is no frame with a separate plane of 8-bit luma, or is too small for the pattern.
 bool CTapedeck_sample_read_test_pattern(GstSample *sample, CTapedeckTestPicture *picture);
 
-/// A picture in I420 (BT.601, limited range) to draw on.
+/// A frame in I420 (BT.601, limited range) to draw on.
 typedef struct CTapedeckCanvas CTapedeckCanvas;
 
 /// `width` and `height` are even.
@@ -69,9 +69,9 @@ void CTapedeck_canvas_shade(CTapedeckCanvas *canvas, int x, int y, int width, in
 /// needs from frame to frame. False if it cannot be drawn.
 bool CTapedeck_canvas_draw(CTapedeckCanvas *canvas, unsigned slot, GstSample *sample, unsigned quarter_turns, int x, int y,
                            int width, int height);
-/// Blends a picture with transparency over the canvas, at most `maximum_width` wide.
+/// Blends an image with transparency over the canvas, at most `maximum_width` wide.
 bool CTapedeck_canvas_blend(CTapedeckCanvas *canvas, GstSample *sample, int x, int y, int maximum_width);
-/// The columns of an AYUV picture up to the last that is not transparent.
+/// The columns of an AYUV image up to the last that is not transparent.
 int CTapedeck_sample_visible_width(GstSample *sample);
 
 /// An appsrc with a bounded queue.
@@ -94,7 +94,7 @@ typedef struct {
     uint64_t units;
     uint64_t keyframes;
     uint64_t bytes;
-    /// Of the first and the last unit in running time; -1 if there is none.
+    /// Running time of the first and of the last unit; -1 if there is none.
     int64_t first_nanoseconds;
     int64_t end_nanoseconds;
 } CTapedeckPassageCount;

@@ -14,28 +14,29 @@
 
 #include "CTapedeckStreams.h"
 
-/// What became of a packet that was put into a window.
+/// The fate of a packet that was put into a window.
 typedef enum {
     /// It is in the window; it, and more, may be taken.
     CTAPEDECK_PACKET_KEPT = 1,
     /// Another one with its sequence number is in the window.
     CTAPEDECK_PACKET_DUPLICATE = 2,
-    /// Its place has been taken already, by itself or by its loss.
+    /// Its slot has been taken already, by an earlier copy or by its loss.
     CTAPEDECK_PACKET_LATE = 3,
-    /// Its sequence number is far off: it is kept aside, for the next one to confirm that the sender counts anew (RFC 3550
-    /// appendix A.1).
+    /// Its sequence number is far off: it is kept aside, for the next one to confirm that the sender restarted its
+    /// numbers (RFC 3550 appendix A.1).
     CTAPEDECK_PACKET_ASIDE = 4,
-    /// There is no room for it: the oldest missing packets are given up. Take what there is, then put it again.
+    /// There is no room for it: the oldest missing packets are abandoned. Take what the window returns, then put it
+    /// again.
     CTAPEDECK_PACKET_NO_ROOM = 5,
 } CTapedeckPacketFate;
 
-/// What is next in a window.
+/// The next item of a window.
 typedef enum {
     /// Nothing, until another packet or the deadline comes.
     CTAPEDECK_NEXT_NOTHING = 0,
     /// A packet.
     CTAPEDECK_NEXT_PACKET = 1,
-    /// A packet that is given up.
+    /// A packet that is abandoned.
     CTAPEDECK_NEXT_LOSS = 2,
 } CTapedeckNextKind;
 
@@ -77,7 +78,7 @@ typedef struct {
 /// time.
 typedef struct CTapedeckReorderWindow CTapedeckReorderWindow;
 
-/// A missing packet is given up after `latency_nanoseconds`.
+/// A missing packet is abandoned after `latency_nanoseconds`.
 CTapedeckReorderWindow *CTapedeck_reorder_window_new(int64_t latency_nanoseconds);
 void CTapedeck_reorder_window_free(CTapedeckReorderWindow *window);
 void CTapedeck_reorder_window_set_latency(CTapedeckReorderWindow *window, int64_t latency_nanoseconds);

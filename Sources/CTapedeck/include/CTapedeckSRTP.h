@@ -29,8 +29,8 @@ void CTapedeck_srtp_receiver_free(CTapedeckSRTPReceiver *receiver);
 /// packet, is not by who has the key, came before, or is older than the window. The roll-over counter of a source is 0 when
 /// its first packet comes (RFC 3711 section 3.3.1).
 size_t CTapedeck_srtp_receiver_open(CTapedeckSRTPReceiver *receiver, uint8_t *packet, size_t size);
-/// RTP packets that were refused because their tag is wrong for the index that their sequence number stands for (RFC 3711
-/// section 3.3.1): they are not by who has the key, or very old.
+/// RTP packets that were refused because their tag is wrong for the index of their sequence number (RFC 3711 section
+/// 3.3.1): their sender does not have the key, or they are very old.
 uint64_t CTapedeck_srtp_receiver_forged(const CTapedeckSRTPReceiver *receiver);
 
 #endif

@@ -15,7 +15,7 @@
 /// Copies each buffer of one appsink to every attached appsrc. Thread-safe; reference counted.
 typedef struct CTapedeckFanOut CTapedeckFanOut;
 
-/// What one consumer got.
+/// Counters of one consumer.
 typedef struct {
     uint64_t pushed;
     uint64_t dropped;
@@ -25,8 +25,8 @@ typedef struct {
 CTapedeckFanOut *CTapedeck_fan_out_new(bool keyframes);
 void CTapedeck_fan_out_unref(CTapedeckFanOut *fan_out);
 /// Feeds from `appsink`, whose pipeline has the base time `base_time`. May be called again for the pipeline that
-/// follows one that has ended, or that shall not be listened to any more: consumers stay, and their time stamps go on on
-/// the same clock. Raw media that begin before what was delivered are left out.
+/// follows one that has ended or is to be ignored: consumers stay, and their time stamps continue on the same clock.
+/// Raw media that begin before what was delivered are left out.
 void CTapedeck_fan_out_attach(CTapedeckFanOut *fan_out, GstElement *appsink, GstClockTime base_time);
 /// Adds a consumer whose pipeline has the base time `base_time`; time stamps are moved by the difference. At most
 /// `maximum_queued` buffers wait in it; more are dropped and counted. Until it is removed, each keyframe request that a
@@ -37,10 +37,9 @@ uint64_t CTapedeck_fan_out_add(CTapedeckFanOut *fan_out, GstElement *appsrc, Gst
 /// After it returned, the appsrc gets no further buffer. An unknown id is ignored. Returns what the consumer got.
 CTapedeckConsumerCounters CTapedeck_fan_out_remove(CTapedeckFanOut *fan_out, uint64_t id);
 CTapedeckConsumerCounters CTapedeck_fan_out_counters(CTapedeckFanOut *fan_out, uint64_t id);
-/// Hands a consumer of raw pictures one of `divisor` (1 to 64) from now on. An unknown id is ignored.
+/// Passes a consumer of raw frames one of `divisor` (1 to 64) from now on. An unknown id is ignored.
 void CTapedeck_fan_out_thin(CTapedeckFanOut *fan_out, uint64_t id, uint32_t divisor);
-/// Leaves out what comes for a consumer of raw pictures for so long from now on, 400 ms at most. An unknown id is
-/// ignored.
+/// Leaves out the frames of a raw consumer for this time from now on, 400 ms at most. An unknown id is ignored.
 void CTapedeck_fan_out_hold(CTapedeckFanOut *fan_out, uint64_t id, int64_t nanoseconds);
 /// How many consumers there are.
 uint32_t CTapedeck_fan_out_consumers(CTapedeckFanOut *fan_out);

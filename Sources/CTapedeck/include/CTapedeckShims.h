@@ -22,7 +22,7 @@ gboolean CGst_has_property(gpointer object, const char *name);
 /// property, or it is read-only, or it does not take the value. GValue needs macros.
 gboolean CGst_set_from_text(gpointer object, const char *name, const char *text);
 
-/// What a property is, and whether it can be set.
+/// The type of a property, and whether it can be set.
 typedef enum {
     CGST_PROPERTY_ABSENT,
     CGST_PROPERTY_READ_ONLY,
@@ -68,8 +68,8 @@ GstWebRTCRTPTransceiver *CGst_webrtc_add_transceiver(GstElement *webrtcbin,
 /// Interarrival jitter in seconds (RFC 3550 section 6.4.1) of a source that an `rtpsession` element receives; FALSE if it
 /// does not know the source.
 gboolean CGst_rtp_source_jitter(GstElement *rtp_session, guint32 ssrc, double *seconds);
-/// Has an `rtpsession` element say when packets arrived (transport-wide congestion feedback) once in so many
-/// nanoseconds; by itself it does so behind each picture.
+/// Makes an `rtpsession` element report packet arrivals (transport-wide congestion feedback) once per this many
+/// nanoseconds; by default it does so after each frame.
 void CGst_rtp_session_space_transport_feedback(GstElement *rtp_session, guint64 nanoseconds);
 /// FALSE if webrtcbin does not take the URL.
 gboolean CGst_webrtc_add_turn_server(GstElement *webrtcbin, const char *url);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How loud a sound is, in dBov (RFC 6464 section 3): 0 is the loudest square wave, -127 digital silence.
+// Audio levels, in dBov (RFC 6464 section 3): 0 is the loudest square wave, -127 digital silence.
 
 #ifndef CTAPEDECK_SOUND_H
 #define CTAPEDECK_SOUND_H
@@ -9,9 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// What a meter shows.
+/// The reading of a meter.
 typedef struct {
-    /// Whether any sound came yet, silent or not; else nothing below holds.
+    /// Whether any audio came yet, silent or not; else nothing below holds.
     bool is_known;
     /// Whether `decibels` is of now: it is the mean of a whole second that ended less than two seconds ago.
     bool is_measured;
@@ -20,12 +20,12 @@ typedef struct {
     int64_t silent_nanoseconds;
 } CTapedeckSoundLevel;
 
-/// A meter for raw sound. Reference counted; each pad that it is attached to holds one.
+/// A meter for raw audio. Reference counted; each pad that it is attached to holds one.
 typedef struct CTapedeckSoundMeter CTapedeckSoundMeter;
 
 CTapedeckSoundMeter *CTapedeck_sound_meter_new(void);
 void CTapedeck_sound_meter_unref(CTapedeckSoundMeter *meter);
-/// Measures the S16LE sound that passes `pad`. One pad at a time may carry buffers.
+/// Measures the S16LE audio that passes `pad`. One pad at a time may carry buffers.
 void CTapedeck_sound_meter_attach(CTapedeckSoundMeter *meter, GstPad *pad);
 /// Any thread.
 CTapedeckSoundLevel CTapedeck_sound_meter_read(CTapedeckSoundMeter *meter);

@@ -8,8 +8,8 @@
 //     new: authentic and room,        reports of others: room, or dropped
 //          or dropped
 //
-// And who decrypts them. srtpdec has RTCP, and media until it has told rtpsession what comes, which it does with the first packet
-// of DTLS; then media are decrypted by the probe and go around it (srtp_receiver.c).
+// It also controls decryption. srtpdec has RTCP, and media until it has announced the stream to rtpsession, which it
+// does with the first packet of DTLS; then media are decrypted by the probe and go around it (srtp_receiver.c).
 
 #ifndef CTAPEDECK_SOURCES_H
 #define CTAPEDECK_SOURCES_H
@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What lets sources into an `srtpdec`. Reference counted: the owner holds one, each probe holds one.
+/// Admits sources to an `srtpdec`. Reference counted: the owner holds one, each probe holds one.
 typedef struct CTapedeckSourceGuard CTapedeckSourceGuard;
 
 /// Payload types that a source may have: four codecs and what repairs them. rtpbin has a row of elements for each that comes,
@@ -37,10 +37,11 @@ typedef enum {
 /// Called once for each reason, with the first packet that is refused for it. Streaming thread: must not block.
 typedef void (*CTapedeckSourceCallback)(void *user, CTapedeckRefusal reason);
 
-/// Guards an `srtpdec` before it gets its first packet. The first `maximum_sources` whose packets are authentic pass for as
-/// long as it lives; a packet of another source is dropped. What only names sources is taken off and takes no place.
-/// Forged packets take no source's place. What comes before the key does is kept until then, 1024 packets and 1 MiB of it.
-/// Without `decrypts` all media go through srtpdec. `release` is called with `user` when nobody holds the guard any more.
+/// Guards an `srtpdec` before it gets its first packet. The first `maximum_sources` whose packets are authentic pass
+/// for as long as it lives; a packet of another source is dropped. Fields that only name sources are removed and take
+/// no slot. Forged packets take no source's place. Packets that come before the key are kept until then, up to 1024
+/// packets and 1 MiB. Without `decrypts` all media go through srtpdec. `release` is called with `user` when the last
+/// reference to the guard is gone.
 CTapedeckSourceGuard *CTapedeck_source_guard_new(GstElement *srtpdec, uint32_t maximum_sources, bool decrypts,
                                                  CTapedeckSourceCallback callback, void *user, GDestroyNotify release);
 void CTapedeck_source_guard_unref(CTapedeckSourceGuard *guard);
@@ -58,8 +59,8 @@ typedef struct {
     uint32_t payload_type_count;
     /// Packets of payload types beyond those, which were not let in.
     uint64_t beyond;
-    /// Of those that were let in, packets that rtpsession did not give out: before it believes in a new source, or out of
-    /// sequence (RFC 3550 appendix A.1).
+    /// Packets of admitted sources that rtpsession did not pass on: before it accepts a new source, or out of sequence
+    /// (RFC 3550 appendix A.1).
     uint64_t kept_back;
 } CTapedeckSourceCount;
 

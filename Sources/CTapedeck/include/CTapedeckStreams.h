@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What becomes of the packets of each source between rtpsession and the taps, and which payload types go that way.
+// Fates of the packets of each source between rtpsession and the taps, and the payload types that go that way.
 //
 //   rtpsession ─► rtprtxreceive ─► reorder buffer ──────► hold ──────────► tap
 //                    restored        dropped, waiting,     waiting,

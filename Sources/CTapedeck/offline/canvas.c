@@ -6,7 +6,7 @@
 
 enum { SLOTS = 256 };
 
-/// What scaling a picture of one shape into one rectangle needs.
+/// Data for scaling frames of one shape into one rectangle.
 typedef struct {
     GstVideoConverter *converter;
     GstVideoInfo source;
@@ -189,7 +189,7 @@ bool CTapedeck_canvas_draw(CTapedeckCanvas *canvas, unsigned slot, GstSample *sa
     // WebRTC's senders use BT.601 whatever the size, and mostly say nothing: the numbers are taken as they are, where the
     // decoder guesses by height.
     if (GST_VIDEO_INFO_IS_YUV(&info)) info.colorimetry = canvas->info.colorimetry;
-    // Rates differ from picture to picture and mean nothing to scaling.
+    // Rates differ from frame to frame and mean nothing to scaling.
     GST_VIDEO_INFO_FPS_N(&info) = 0;
     GST_VIDEO_INFO_FPS_D(&info) = 1;
     // A converter refuses frames of two fields, which are lines of one frame all the same.
@@ -240,6 +240,6 @@ GstBuffer *CTapedeck_canvas_buffer(CTapedeckCanvas *canvas) {
     if (canvas->last == NULL) {
         canvas->last = gst_buffer_new_memdup(GST_VIDEO_FRAME_PLANE_DATA(&canvas->frame, 0), canvas->info.size);
     }
-    // Shares the bytes: a picture in which nothing moves costs nothing.
+    // Shares the bytes: a frame in which nothing moves costs nothing.
     return gst_buffer_copy(canvas->last);
 }

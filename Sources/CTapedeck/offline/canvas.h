@@ -7,7 +7,7 @@
 
 #include <gst/video/video.h>
 
-/// Maps a sample's picture for reading; `info` is filled in with what its caps say.
+/// Maps a sample's frame for reading; `info` is filled in from its caps.
 gboolean CTapedeck_sample_map(GstSample *sample, GstVideoInfo *info, GstVideoFrame *frame);
 
 /// A buffer with what is on the canvas now, transfer full.

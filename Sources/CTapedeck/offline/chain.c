@@ -37,13 +37,14 @@ static gboolean hear(GstPad *pad, GstObject *parent, GstEvent *event) {
     return TRUE;
 }
 
-// Decoders hand their own buffers over if lines may be padded; otherwise they copy each picture.
+// Decoders pass their own buffers on if lines may be padded; otherwise they copy each frame.
 static gboolean answer(GstPad *pad, GstObject *parent, GstQuery *query) {
     if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION) {
         gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
         return TRUE;
     }
-    // Unasked, a pad without a template takes only what it had before: a picture that changes its size would be refused.
+    // By default a pad without a template takes only the caps that it had before: a frame of another size would be
+    // refused.
     if (GST_QUERY_TYPE(query) == GST_QUERY_ACCEPT_CAPS) {
         gst_query_set_accept_caps_result(query, TRUE);
         return TRUE;

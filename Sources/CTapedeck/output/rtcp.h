@@ -37,7 +37,7 @@ typedef struct {
     size_t offset;
 } RTCPReader;
 
-/// What one packet of a receiver says.
+/// Contents of one packet of a receiver.
 typedef struct {
     bool has_receiver;
     uint32_t receiver;

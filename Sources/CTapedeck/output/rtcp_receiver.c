@@ -15,7 +15,7 @@ struct CTapedeckReceiver {
     SenderClock clock;
     atomic_int_fast64_t last_report;
     atomic_uint_fast64_t dropped;
-    // Of the RTCP thread: reports that were passed on in the second that began then.
+    // For the RTCP thread: reports that were passed on in the second that began then.
     int64_t second;
     uint32_t passed;
 };
@@ -80,7 +80,7 @@ static void on_rtcp(gpointer session, GstBuffer *buffer, gpointer user) {
                 .ntp_time = ntp_time,
             };
             if (receiver->queue == NULL || ntp_time == 0) {
-                // Nobody records it, or it says nothing.
+                // The track is not recorded, or the report is empty.
             } else if (!is_news || !may_pass(receiver, now) || !CTapedeck_queue_push(receiver->queue, &item)) {
                 atomic_fetch_add_explicit(&receiver->dropped, 1, memory_order_relaxed);
             }

@@ -17,7 +17,7 @@ struct RTPSecurity {
 
 static gpointer initialise(gpointer unused) {
     (void)unused;
-    // Fails where GStreamer's plug-in was first; whether it is ready, opening a session tells.
+    // Fails where GStreamer's plug-in was first; opening a session shows whether it is ready.
     srtp_init();
     return NULL;
 }

@@ -17,7 +17,7 @@ enum {
 typedef struct RTPSecurity RTPSecurity;
 
 /// AES_CM_128_HMAC_SHA1_80 with CTAPEDECK_RTP_KEY_SIZE bytes of key and salt. Receivers' reports are read with the same
-/// key: whoever has a description has no other. NULL if libsrtp2 refuses.
+/// key: a receiver with a description has no other. NULL if libsrtp2 refuses.
 RTPSecurity *rtp_security_new(uint32_t ssrc, const uint8_t *key);
 void rtp_security_free(RTPSecurity *security);
 

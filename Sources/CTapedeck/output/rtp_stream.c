@@ -16,7 +16,7 @@
 #include "rtp_security.h"
 
 enum {
-    // Of packets that are encrypted: what comes from a peer is no larger than what its network carries.
+    // Limit of encrypted packets: a packet from a peer is no larger than its network carries.
     MAXIMUM_PACKET = 9000,
     // RFC 3550 appendix A.1.
     MAXIMUM_MISORDER = 100,
@@ -29,14 +29,14 @@ enum {
 
 #define REPORT_INTERVAL ((int64_t)1000000000)
 #define LISTEN_INTERVAL ((int64_t)20000000)
-// Of more receivers than are remembered everybody seems to be new.
+// With more receivers than are remembered, each seems to be new.
 #define WELCOME_INTERVAL ((int64_t)10000000000)
-// Hosts tell at most once a second that nobody listens; on this host it is told with every packet.
+// Remote hosts report at most once a second that no one listens; this host reports it with every packet.
 #define SILENCE_OF_ERRORS ((int64_t)2500000000)
-// While nobody listens to an encrypted stream, a packet each 100 ms tries whether somebody does.
+// While an encrypted stream has no receiver, a packet each 100 ms tries whether there is one.
 #define PROBE_INTERVAL ((int64_t)100000000)
-// Half of the sequence numbers: whoever begins to listen soon afterwards guesses the roll-over counter (RFC 3711
-// section 3.3.1) as 0 yet.
+// Half of the sequence numbers: a receiver that starts soon afterwards still guesses the roll-over counter (RFC 3711
+// section 3.3.1) as 0.
 #define MAXIMUM_NUMBERS ((uint64_t)1 << 15)
 
 struct CTapedeckRTPStream {
@@ -74,7 +74,7 @@ struct CTapedeckRTPStream {
     uint32_t receiver_count;
     int64_t last_welcome_at;
 
-    // Nobody listened when the last error came.
+    // There was no receiver when the last error came.
     bool is_refused;
     int64_t refused_at;
     uint32_t sent_since_refusal;
@@ -110,7 +110,7 @@ static void classify(CTapedeckRTPStream *stream) {
 }
 
 static void set_port(struct sockaddr_storage *address, uint16_t port) {
-    // The port stands at the same place in both families.
+    // The port is at the same offset in both families.
     ((struct sockaddr_in *)address)->sin_port = htons(port);
 }
 
@@ -121,7 +121,7 @@ static uint16_t port_of(int descriptor) {
     return ntohs(((struct sockaddr_in *)&address)->sin_port);
 }
 
-// The address that stands for every interface, and no port.
+// The wildcard address, and no port.
 static struct sockaddr_storage any_address(int family) {
     struct sockaddr_storage address = {.ss_family = (sa_family_t)family};
     return address;
@@ -317,7 +317,7 @@ static bool note_receiver(CTapedeckRTPStream *stream, uint32_t ssrc, bool has_le
     uint32_t known = MIN(stream->receiver_count, KNOWN_RECEIVERS);
     for (uint32_t index = 0; index < known; index++) {
         if (stream->receivers[index] != ssrc) continue;
-        // Nobody is called 0 by chance alone.
+        // A receiver has the SSRC 0 only by chance.
         if (has_left) stream->receivers[index] = 0;
         return false;
     }
@@ -365,8 +365,8 @@ void rtp_stream_begin(CTapedeckRTPStream *stream, const RTPSource *source) {
     g_mutex_unlock(&stream->lock);
 }
 
-// A source begins where the one before it ended, as if packets had been lost in between. An encrypted stream begins with
-// 1: whoever comes before the numbers begin anew knows the roll-over counter, which is told nowhere.
+// A source begins where the one before it ended, as if packets had been lost in between. An encrypted stream begins
+// with 1: a receiver that starts before the numbers wrap knows the roll-over counter, which is sent nowhere.
 static void join_on(CTapedeckRTPStream *stream, uint16_t sequence, uint32_t time, int64_t now) {
     stream->is_fresh = false;
     if (!stream->has_sent) {
@@ -379,7 +379,7 @@ static void join_on(CTapedeckRTPStream *stream, uint16_t sequence, uint32_t time
     stream->time_offset = stream->last_time + (uint32_t)MAX(ticks, 1) - time;
 }
 
-// Whether somebody listens again where nobody did.
+// Whether there is a receiver again where there was none.
 static bool note_result(CTapedeckRTPStream *stream, bool is_sent, size_t payload, int64_t now) {
     if (!is_sent) {
         int error = errno;
@@ -395,7 +395,7 @@ static bool note_result(CTapedeckRTPStream *stream, bool is_sent, size_t payload
     stream->counters.bytes += RTP_FIXED_HEADER_SIZE + payload;
     stream->payload_bytes += (uint32_t)payload;
     if (!stream->is_refused) return false;
-    // On this host every other packet tells of a closed port.
+    // On this host every other packet reports a closed port.
     stream->sent_since_refusal += 1;
     if (stream->is_loopback ? stream->sent_since_refusal < 3 : now - stream->refused_at < SILENCE_OF_ERRORS) {
         return false;
@@ -406,7 +406,7 @@ static bool note_result(CTapedeckRTPStream *stream, bool is_sent, size_t payload
     return true;
 }
 
-// Sends one packet, without waiting; errno tells why not.
+// Sends one packet, without waiting; errno has the reason of a failure.
 static bool transmit(CTapedeckRTPStream *stream, const uint8_t *head, const uint8_t *payload, size_t size) {
     if (stream->security == NULL) {
         struct iovec parts[2] = {
@@ -428,7 +428,7 @@ static bool transmit(CTapedeckRTPStream *stream, const uint8_t *head, const uint
     return send(stream->rtp, packet, length, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
-// Whether a packet is left out as if its source had never sent it, so that numbers last until somebody listens.
+// Whether a packet is left out as if its source had never sent it, to save numbers until there is a receiver.
 static bool is_left_out(CTapedeckRTPStream *stream, int64_t now) {
     if (stream->security == NULL || !stream->is_refused) return false;
     if (now - stream->last_sent_at >= PROBE_INTERVAL) return false;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a fork does with a stream, packet by packet.
+// Functions with which a fork drives a stream, packet by packet.
 
 #ifndef CTAPEDECK_RTP_STREAM_H
 #define CTAPEDECK_RTP_STREAM_H
 
 #include "CTapedeckOutput.h"
 
-/// What is sent through a stream from now on.
+/// The source that is sent through a stream from now on.
 typedef struct {
     CTapedeckReceiver *receiver;
     uint32_t ssrc;
@@ -17,7 +17,7 @@ typedef struct {
 
 CTapedeckRTPStream *rtp_stream_ref(CTapedeckRTPStream *stream);
 
-/// Numbers and times go on from those of the source before. The source's receiver has to live until the next call.
+/// Numbers and times continue from those of the source before. The source's receiver must live until the next call.
 void rtp_stream_begin(CTapedeckRTPStream *stream, const RTPSource *source);
 
 /// Sends a packet without waiting, and looks now and then whether receivers said something. `now` is CLOCK_MONOTONIC in

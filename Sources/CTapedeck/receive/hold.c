@@ -8,7 +8,7 @@
 #include "held_packets.h"
 #include "stream_counts.h"
 
-// What a stream may send before somebody takes it: some seconds, or one large keyframe.
+// Limits of the data that a stream may send before a consumer takes it: some seconds, or one large keyframe.
 enum {
     MAXIMUM_HELD_PACKETS = 4096,
     MAXIMUM_HELD_BYTES = 8 << 20,
@@ -24,13 +24,13 @@ struct CTapedeckHold {
     CTapedeckStreams *streams;
     StreamCounts *counts;
 
-    // What follows belongs to who holds the stream lock of the pad's inner end, through which all data come.
+    // The members below are protected by the stream lock of the pad's inner end, through which all data come.
     HeldPackets held;
     bool is_open;
     bool has_tap;
 };
 
-// So many packets that waited wait no more.
+// This many waiting packets wait no more.
 static void note_waiting_over(CTapedeckHold *hold, guint packets, bool are_taken) {
     if (hold->counts == NULL) return;
     stream_counts_add(&hold->counts->waiting, -(uint64_t)packets);

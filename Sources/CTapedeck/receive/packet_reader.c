@@ -13,7 +13,7 @@ enum {
     ROUNDS_UNTIL_MORE = 250,
 };
 
-// A machine with too much to do makes turns long as well: nobody is judged by one for ever.
+// An overloaded machine makes turns long as well: a connection is not judged by one for ever.
 static const gint64 ALONE_MICROSECONDS = (gint64)CTAPEDECK_ALONE_SECONDS * 1000000;
 
 typedef struct Reader Reader;
@@ -25,8 +25,7 @@ struct CTapedeckReaderPlace {
     // The connection's own thread waits for this.
     GCond changed;
 
-    // What follows belongs to who holds the lock.
-    // Who reads for it; NULL while its own thread does.
+    // The members below are protected by the lock. The reader in charge; NULL while its own thread reads.
     Reader *reader;
     bool is_interrupted;
     // A reader is in its turn, even if it does not belong to that reader any more.
@@ -47,15 +46,15 @@ struct Reader {
     // How many it has time for.
     unsigned capacity;
     unsigned rounds_until_more;
-    // Whose turn it is, and since when; NULL between turns.
+    // The connection in turn, and since when; NULL between turns.
     CTapedeckReaderPlace *in_turn;
     gint64 turn_began;
-    // It has something to do, or nobody needs it any more.
+    // It has something to do, or is no longer needed.
     GCond changed;
 };
 
 struct CTapedeckReaders {
-    // Held for moments, and never while somebody else's code runs.
+    // Held for moments, and never while foreign code runs.
     GMutex lock;
     Reader *first;
     // Connections that might share.
@@ -88,7 +87,7 @@ static bool hangs(const Reader *reader, gint64 now) {
     return reader->in_turn != NULL && now - reader->turn_began > LONGEST_TURN_MICROSECONDS;
 }
 
-// Whoever does not hang with the reader reads by itself.
+// Connections that do not hang with the reader read on their own threads.
 static void rescue(Reader *reader) {
     for (unsigned index = reader->count; index > 0; index--) {
         CTapedeckReaderPlace *place = reader->places[index - 1];
@@ -126,7 +125,7 @@ static void take_turn(Reader *reader, CTapedeckReaderPlace *place) {
     reader->in_turn = NULL;
     place->is_in_turn = false;
     if (!stays || readers->candidates < 2) leave(place);
-    // Its own thread may have left meanwhile, and wait for the end of the turn. One that shares on sleeps on.
+    // Its own thread may have left in between, and wait for the end of the turn. One that shares on sleeps on.
     if (place->reader == NULL) g_cond_signal(&place->changed);
 }
 

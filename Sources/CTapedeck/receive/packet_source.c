@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What libnice's nicesrc does, for a recorder: it may let packets gather in the kernel before it looks, so that a thread
-// is woken once for all of them, and takes the times of their arrival from the kernel instead of from its own waking up.
-// While packets gather, a thread that does the same for other connections may do it in its place.
+// A replacement of libnice's nicesrc for a recorder. It may let packets gather in the kernel before it looks, which
+// wakes a thread once for all of them, and takes the times of their arrival from the kernel instead of from its own
+// waking up. While packets gather, a thread that does the same for other connections may do it in its place.
 
 #include <gst/base/gstpushsrc.h>
 #include <linux/sockios.h>
@@ -17,13 +17,13 @@
 #include "CTapedeckReceive.h"
 
 enum {
-    // Packets per second from which gathering saves more wake-ups than it makes, and up to which the socket's buffer has
-    // room enough for what comes meanwhile.
+    // Packets per second from which gathering saves more wake-ups than it makes, and up to which the socket's buffer
+    // has room for the packets of that time.
     MINIMUM_RATE = 40,
     MAXIMUM_RATE = 2000,
     // Up to this the buffer has room even for what comes while another connection's turn hangs, and the watch finds out.
     MAXIMUM_SHARED_RATE = 400,
-    // More than this at one look is a burst, which may go on.
+    // More than this at one look is a burst, which may last longer.
     BURST = 32,
     // Packets of one look, if nothing else is set; a peer may send faster than they can be read.
     PACKETS_PER_LOOK = 2048,
@@ -58,14 +58,14 @@ typedef struct {
     GCond interruption;
     bool is_interrupted;
 
-    // What follows belongs to the streaming thread while there is one, and to a reader during a turn.
+    // The members below belong to the streaming thread while there is one, and to a reader during a turn.
     GQueue packets;
-    // The base class was given a packet, and pushes first what has to come before it.
+    // The base class got a packet, and first pushes the events that must come before it.
     bool has_begun;
     GSocket *socket;
     int64_t socket_checked;
     int64_t last_stamp;
-    // Whether the kernel told the arrival of everything that the last look brought.
+    // Whether the kernel reported the arrival of everything that the last look brought.
     bool knows_arrivals;
     guint brought;
     // The last look was ended with packets left; the next one does not wait.
@@ -80,7 +80,7 @@ typedef struct {
     GstPushSrcClass parent;
 } TapedeckPacketSourceClass;
 
-// What webrtcbin sets, and ours.
+// Properties that webrtcbin sets, and ours.
 enum {
     PROPERTY_NONE,
     PROPERTY_AGENT,
@@ -124,7 +124,8 @@ static int64_t age_of_packet(TapedeckPacketSource *self) {
     return is_new && age >= 0 && age < MAXIMUM_AGE_NANOSECONDS ? age : -1;
 }
 
-// Streaming thread, or a reader, while it looks at the sockets. libnice goes on for as long as anything waits in them.
+// Streaming thread, or a reader, while it looks at the sockets. libnice continues for as long as anything waits in
+// them.
 static void take_packet(NiceAgent *agent, guint stream, guint component, guint length, gchar *data, gpointer user) {
     TapedeckPacketSource *self = user;
     GstBuffer *packet = gst_buffer_new_memdup(data, length);
@@ -139,7 +140,7 @@ static void take_packet(NiceAgent *agent, guint stream, guint component, guint l
     g_queue_push_tail(&self->packets, packet);
     self->brought += 1;
     if (self->brought < atomic_load_explicit(&self->packets_per_look, memory_order_relaxed) || self->is_paused) return;
-    // The agent's lock is not held here, and with the same context no socket is attached anew.
+    // The agent's lock is not held here, and with the same context no socket is attached again.
     self->is_paused = true;
     nice_agent_attach_recv(agent, stream, component, self->context, NULL, NULL);
 }
@@ -188,7 +189,7 @@ static void look(TapedeckPacketSource *self, bool waits) {
 // A round that brings nothing is no reason to wake the connection's own thread; the rate soon says whether media end.
 static bool may_share(TapedeckPacketSource *self) { return is_steady(self) && self->rate <= MAXIMUM_SHARED_RATE; }
 
-// Pushes packets until so many are left; the recorder is woken once for all of them.
+// Pushes packets until `left` remain; the recorder is woken once for all of them.
 static GstFlowReturn push(TapedeckPacketSource *self, guint left) {
     GstFlowReturn flow = GST_FLOW_OK;
     CTapedeck_queue_hold_wake();
@@ -199,7 +200,7 @@ static GstFlowReturn push(TapedeckPacketSource *self, guint left) {
     return flow;
 }
 
-// A reader's thread. What is left over after an error is the streaming thread's, which deals with the error then.
+// A reader's thread. Data that remain after an error belong to the streaming thread, which then handles the error.
 static bool take_turn(void *user) {
     TapedeckPacketSource *self = user;
     look(self, false);
@@ -272,7 +273,7 @@ static GstStateChangeReturn change_state(GstElement *element, GstStateChange tra
             nice_agent_attach_recv(self->agent, self->stream, self->component, self->context, take_packet, self);
             break;
         case GST_STATE_CHANGE_PAUSED_TO_READY:
-            // The streaming thread has ended, which waits for the end of a turn: nobody is in take_packet.
+            // The streaming thread, which waits for the end of a turn, has ended: no thread is in take_packet.
             nice_agent_attach_recv(self->agent, self->stream, self->component, self->context, NULL, NULL);
             g_clear_pointer(&self->place, CTapedeck_reader_place_free);
             g_queue_clear_full(&self->packets, drop_packet);

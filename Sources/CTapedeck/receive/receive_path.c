@@ -22,7 +22,7 @@ enum {
 // rtprtxreceive forgets requests by the times of the packets that it sees, one second after they were made.
 static const int64_t LONG_WAY_NANOSECONDS = 100000000;
 
-// A source of which somebody takes something.
+// A source with a consumer.
 typedef struct {
     GstElement *buffer;
     int64_t last_long;
@@ -52,7 +52,7 @@ static void free_entrance(gpointer user) {
     g_free(entrance);
 }
 
-// The reorder buffer that the packet may be given to, referenced; NULL if it has to take the long way.
+// The reorder buffer that may get the packet, referenced; NULL if it must take the long way.
 static GstElement *buffer_for(Entrance *entrance, uint32_t ssrc, uint8_t payload_type, int64_t now) {
     GstElement *buffer = NULL;
     g_mutex_lock(&entrance->lock);
@@ -113,8 +113,8 @@ static bool is_made_by(GstElement *element, const char *const *names) {
     return factory != NULL && g_strv_contains(names, GST_OBJECT_NAME(factory));
 }
 
-// Whether the element passes on packets of a stream and a payload type that it knows, and does nothing else to them. A decoder
-// of redundancy is there in every call, and counts packets anew where it has something to decode.
+// Whether the element passes on packets of a stream and a payload type that it knows, and does nothing else to them. A
+// decoder of redundancy is there in every call, and renumbers packets where it has something to decode.
 static bool only_passes(GstElement *element) {
     static const char *const passing[] = {"rtpptdemux", "rtpssrcdemux", "rtpstorage", "rtprtxreceive", "rtpreddec", NULL};
     static const char *const decoding[] = {"rtpulpfecdec", NULL};

@@ -12,18 +12,18 @@
 #include "rtp_header.h"
 #include "stream_counts.h"
 
-// Payload types of one source that have a way of their own. Those of a call are one, and up to four after changes of the codec:
-// VP8, two of H.264, VP9.
+// Payload types of one source that have a separate exit. Those of a call are one, and up to four after changes of the
+// codec: VP8, two of H.264, VP9.
 enum { MAXIMUM_EXITS = 4 };
 
 // Requests that one connection may make at once, and again within a second: its sources are as many as its peer likes, and
 // each request goes through all of rtpbin, most of them in a thread that all connections share.
 enum { MAXIMUM_REQUESTS_AT_ONCE = 1024, REQUESTS_PER_SECOND = 2000 };
 
-// Who has used up all of them looks again after it.
+// A buffer that has used up all of them looks again after this time.
 static const int64_t SPENT_PAUSE_NANOSECONDS = 5000000;
 
-// What is left of that, and what else the buffers of one rtpbin share. Reference counted.
+// The rest of that budget, and other state that the buffers of one rtpbin share. Reference counted.
 typedef struct {
     gatomicrefcount references;
     // NULL if nothing is counted.
@@ -44,19 +44,19 @@ typedef struct {
     GstPad *sink;
     GstPad *source;
     GstClock *clock;
-    // NULL for one that stands alone.
+    // NULL for one without others.
     Budget *budget;
     atomic_bool asks;
     atomic_uint latency_milliseconds;
 
-    // What follows belongs to who holds the stream lock of the sink pad.
+    // The members below are protected by the stream lock of the sink pad.
     CTapedeckReorderWindow *window;
     // The one wait on the clock, and what it is for; NULL if nothing is waited for.
     GstClockID wait;
     int64_t wait_until;
-    // Of the source, from its first packet on; NULL if nothing is counted.
+    // Counts of the source, from its first packet on; NULL if nothing is counted.
     StreamCounts *counts;
-    // What was added to them.
+    // Amounts added to them so far.
     uint32_t counted_held;
     uint64_t counted_dropped;
     // Packets that were not accepted since the last one that was.
@@ -82,7 +82,7 @@ typedef struct {
     GstElementClass parent;
 } TapedeckReorderBufferClass;
 
-// What rtpbin and webrtcbin set and read.
+// Properties that rtpbin and webrtcbin set and read.
 enum { PROPERTY_NONE, PROPERTY_LATENCY, PROPERTY_RETRANSMISSION, PROPERTY_STATISTICS };
 
 G_DEFINE_TYPE(TapedeckReorderBuffer, tapedeck_reorder_buffer, GST_TYPE_ELEMENT)
@@ -309,7 +309,7 @@ static gboolean take_event(GstPad *pad, GstObject *parent, GstEvent *event) {
         CTapedeck_reorder_window_clear(self->window);
         count(self);
     }
-    // What is held belongs before the end.
+    // Held packets belong before the end.
     if (GST_EVENT_TYPE(event) == GST_EVENT_EOS) drain(self, INT64_MAX / 2);
     return gst_pad_event_default(pad, parent, event);
 }
@@ -464,7 +464,7 @@ static void finish_item(const GValue *item, gpointer user) {
 
 void CTapedeck_finish_reorder_buffers(GstElement *bin) {
     GstIterator *iterator = gst_bin_iterate_all_by_element_factory_name(GST_BIN(bin), "tapedeckreorderbuffer");
-    // Once more where elements came and went meanwhile: there is nothing left in those that were seen.
+    // Once more where elements came and went in between: there is nothing left in those that were seen.
     while (gst_iterator_foreach(iterator, finish_item, NULL) == GST_ITERATOR_RESYNC) gst_iterator_resync(iterator);
     gst_iterator_free(iterator);
 }

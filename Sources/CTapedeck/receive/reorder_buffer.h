@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the way around the elements beside a reorder buffer needs of it.
+// Functions of a reorder buffer for the path around its neighbours.
 
 #ifndef CTAPEDECK_REORDER_BUFFER_H
 #define CTAPEDECK_REORDER_BUFFER_H
@@ -21,7 +21,7 @@ uint32_t reorder_buffer_passed_over(GstBuffer *packet);
 bool reorder_buffer_is_open(GstElement *element);
 /// Whether nothing is missing, so that nothing is being asked for. Any thread.
 bool reorder_buffer_is_whole(GstElement *element);
-/// Whether packets of the payload type, 0 to 127, have an exit of their own. Any thread.
+/// Whether packets of the payload type, 0 to 127, have a separate exit. Any thread.
 bool reorder_buffer_has_exit(GstElement *element, uint8_t payload_type);
 /// Packets of the payload type, 0 to 127, go out by `pad` from now on, a source pad to which they would come from here
 /// otherwise. False if it takes no packets, or has too many payload types. Waits for the packet that is under way.

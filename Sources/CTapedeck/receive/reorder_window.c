@@ -6,7 +6,7 @@ enum {
     // Bounds of what is held while one packet is missing: half a second of 8000 packets a second.
     SMALLEST_CAPACITY = 64,
     LARGEST_CAPACITY = 4096,
-    // Packets that are this far behind may be late; further behind, the sender counts anew.
+    // Packets that are this far behind may be late; further behind, the sender restarted its numbers.
     MAXIMUM_LATENESS = 4096,
     // More missing packets than this are no loss of packets but of the path: what is missing on top is not asked for.
     MAXIMUM_ASKED = 512,
@@ -46,7 +46,7 @@ struct CTapedeckReorderWindow {
     uint32_t asked;
     // No request is due before it.
     int64_t request_at;
-    // Where the search for requests that are due goes on, and the earliest of those that are not, as far as it came.
+    // Where the search for requests that are due continues, and the earliest of those that are not, as far as it came.
     uint32_t searched;
     int64_t earliest;
     // A packet far off, and the sequence number that would confirm it.
@@ -132,7 +132,7 @@ static int64_t retry_interval(const CTapedeckReorderWindow *window) {
     return CLAMP(round_trip + round_trip / 2, SHORTEST_RETRY, LONGEST_RETRY);
 }
 
-// It has come, or nobody waits for it any more.
+// It has come, or is no longer awaited.
 static void ask_no_more(CTapedeckReorderWindow *window, Place *place) {
     if (place->is_asked) window->asked -= 1;
     place->is_asked = false;
@@ -176,7 +176,7 @@ static bool give_up_oldest(CTapedeckReorderWindow *window) {
     return true;
 }
 
-// A packet far from those before it: the sender counts anew if the next one goes on from it.
+// A packet far from those before it: the sender restarted its numbers if the next one continues from it.
 static CTapedeckPacketFate put_aside(CTapedeckReorderWindow *window, uint16_t sequence, GstBuffer *packet) {
     drop_aside(window);
     window->aside = packet;
@@ -185,8 +185,8 @@ static CTapedeckPacketFate put_aside(CTapedeckReorderWindow *window, uint16_t se
     return CTAPEDECK_PACKET_ASIDE;
 }
 
-// The sender counts anew: what it sent before is done with, and the packet aside is the first. Taps see by its flag that the
-// numbers between are no loss.
+// The sender restarted its numbers: its earlier packets are done with, and the packet aside is the first. Taps see by
+// its flag that the numbers between are no loss.
 static void begin_anew(CTapedeckReorderWindow *window, int64_t now) {
     GstBuffer *packet = window->aside;
     window->aside = NULL;

@@ -25,8 +25,8 @@ static bool has_private_item(const uint8_t *chunk, size_t size) {
     return false;
 }
 
-// Takes off an SDES packet who is not known, who has private items, and its padding; returns its new size, 0 if nobody is
-// left.
+// Removes unknown sources, sources with private items, and padding from an SDES packet; returns its new size, 0 if no
+// source is left.
 static size_t keep_known_chunks(const RTCPFilter *filter, uint8_t *packet, size_t size) {
     unsigned left = packet[0] & 0x1F;
     unsigned kept = 0;
@@ -53,7 +53,7 @@ static bool may_pass(const RTCPFilter *filter, const uint8_t *packet, size_t siz
         case GST_RTCP_TYPE_RR:
             return size >= 8 && filter->may_report(filter->user, GST_READ_UINT32_BE(packet + 4));
         default:
-            // Of what these name, rtpsession only looks for what it has.
+            // Among the sources that these name, rtpsession only looks up those that it has.
             return true;
     }
 }

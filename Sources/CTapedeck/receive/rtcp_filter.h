@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What rtpsession is given of a peer's RTCP: it makes a source of each that a packet describes, and one datagram has room for two
-// hundred. Who sends media is known: what describes others is of no use here.
+// Filters a peer's RTCP for rtpsession, which makes a source of each that a packet describes: one datagram has room for
+// two hundred. The senders of media are known, and descriptions of others are useless here.
 
 #ifndef CTAPEDECK_RTCP_FILTER_H
 #define CTAPEDECK_RTCP_FILTER_H

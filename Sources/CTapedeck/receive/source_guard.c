@@ -13,7 +13,8 @@
 #include "rtp_header.h"
 
 enum {
-    // What srtpdec takes for RTCP: 192 to 208 without the bit that RTP has its marker in (RFC 5761 section 4).
+    // Packet types that srtpdec treats as RTCP: 192 to 208 without the bit that RTP has its marker in (RFC 5761 section
+    // 4).
     FIRST_CONTROL_TYPE = 64,
     LAST_CONTROL_TYPE = 80,
     // AES-128 and its salt (RFC 3711 section 8.2).
@@ -33,16 +34,16 @@ typedef enum {
     WAY_UNKNOWN = 0,
     // Through srtpdec.
     WAY_THROUGH,
-    // Around srtpdec, once it has told rtpsession what comes.
+    // Around srtpdec, once it has announced the stream to rtpsession.
     WAY_AROUND,
 } Way;
 
-// A source that was let in, and the payload types that came of it, with the packets of each that were authentic. Whoever holds
-// the stream lock writes; any thread reads.
+// A source that was let in, and the payload types that came of it, with the packets of each that were authentic. The
+// holder of the stream lock writes; any thread reads.
 typedef struct {
     uint32_t ssrc;
     uint8_t payload_types[CTAPEDECK_SOURCE_PAYLOAD_TYPES];
-    // So many of the payload types are there.
+    // This many of the payload types are valid.
     atomic_uint payload_type_count;
     atomic_uint_fast64_t packets[CTAPEDECK_SOURCE_PAYLOAD_TYPES];
     // Packets of other payload types.
@@ -62,8 +63,8 @@ struct CTapedeckSourceGuard {
     atomic_uint sources_known;
     atomic_uint_fast64_t refused;
 
-    // What follows belongs to whoever holds the stream lock of srtpdec's sink: the probes of its sources run below it.
-    // By SSRC.
+    // The members below are protected by the stream lock of srtpdec's sink: the probes of its sources run below it. By
+    // SSRC.
     GHashTable *known;
     // The source of the packet that rtpsession has now. Packets that come out of it then are of this source: rtpsession keeps
     // those of a new source back until it believes in it.
@@ -72,15 +73,15 @@ struct CTapedeckSourceGuard {
     // Whether the peer's key was there, and whether it is of a kind that this file knows.
     bool has_key;
     bool knows_key;
-    // What came before it.
+    // Packets that came before it.
     HeldPackets early;
     // Knows the key and no source: for RTCP that comes first.
     srtp_t verifier;
     // Decrypts media in srtpdec's place.
     CTapedeckSRTPReceiver *receiver;
-    // Written by whoever holds the lock.
+    // Written by the holder of the lock.
     _Atomic(Way) way;
-    // With WAY_AROUND: the sink of rtpsession, and whether it was told what comes.
+    // With WAY_AROUND: the sink of rtpsession, and whether it got the announcement of the stream.
     GstPad *session_sink;
     bool is_session_ready;
 
@@ -92,7 +93,7 @@ struct CTapedeckSourceGuard {
     atomic_bool has_session;
 };
 
-// Of all connections of the process.
+// Sum over all connections of the process.
 static atomic_uint_fast64_t all_forged;
 
 static CTapedeckSourceGuard *guard_ref(CTapedeckSourceGuard *guard) {
@@ -147,7 +148,7 @@ static void note_refused(CTapedeckSourceGuard *guard) {
     }
 }
 
-// Of what was not opened, tells packets whose tag is wrong from others, which came twice or too late.
+// Among packets that were not opened, separates those whose tag is wrong from those that came twice or too late.
 static void note_unopened(CTapedeckSourceGuard *guard) {
     uint64_t forged = CTapedeck_srtp_receiver_forged(guard->receiver);
     uint64_t before = atomic_exchange_explicit(&guard->forged, forged, memory_order_relaxed);
@@ -181,12 +182,12 @@ static bool may_carry(CTapedeckSourceGuard *guard, Known *known, uint8_t payload
     return true;
 }
 
-// What a packet is.
+// Properties of a packet.
 typedef struct {
     bool is_control;
     // The source that srtpdec would keep a stream for.
     uint32_t ssrc;
-    // Of media.
+    // For media.
     uint8_t payload_type;
 } Header;
 
@@ -279,7 +280,7 @@ static bool is_authentic_control(CTapedeckSourceGuard *guard, GstBuffer *packet,
     return true;
 }
 
-// The same for media; where the sequence numbers of the source stand is noted.
+// The same for media; the position of the source's sequence numbers is noted.
 static bool is_authentic_media(CTapedeckSourceGuard *guard, GstBuffer *packet) {
     gsize size = 0;
     uint8_t *copy = copy_of(packet, &size);
@@ -288,8 +289,8 @@ static bool is_authentic_media(CTapedeckSourceGuard *guard, GstBuffer *packet) {
     return result;
 }
 
-// Takes contributing sources off: rtpsession keeps them too, and nobody here wants them. The fixed header moves up to what
-// follows them (RFC 3550 section 5.1). Returns by how much, -1 if the packet is damaged.
+// Removes contributing sources: rtpsession keeps them too, and they are not needed here. The fixed header moves up to
+// what follows them (RFC 3550 section 5.1). Returns by how much, -1 if the packet is damaged.
 static gssize drop_contributors(uint8_t *packet, gsize size) {
     gsize length = size > 0 ? (packet[0] & 0x0F) * 4u : 0;
     if (length == 0) return 0;
@@ -345,7 +346,8 @@ static void watch_session(CTapedeckSourceGuard *guard, GstElement *session) {
     gst_object_unref(pad);
 }
 
-// Looks for the sink of rtpsession, the caller's; NULL if something else follows, of which `is_linked` tells whether anything does.
+// Looks for the sink of rtpsession, the caller's; NULL if something else follows, in which case `is_linked` says
+// whether anything does.
 static GstPad *find_session(GstElement *srtpdec, bool *is_linked) {
     GstPad *at = gst_element_get_static_pad(srtpdec, "rtp_src");
     GstPad *next;
@@ -401,14 +403,14 @@ static GstPadProbeReturn take_media(CTapedeckSourceGuard *guard, GstPadProbeInfo
             return GST_PAD_PROBE_DROP;
         }
     } else if (known == NULL || guard->way != WAY_THROUGH) {
-        // A source that goes around later has to have been followed from its first packet on.
+        // A source that goes around later must have been followed from its first packet on.
         if (!is_authentic_media(guard, packet)) {
             note_unopened(guard);
             return GST_PAD_PROBE_DROP;
         }
     }
     if (known == NULL) known = let_in(guard, header.ssrc);
-    // What goes through srtpdec is authentic behind it.
+    // Packets that go through srtpdec are authentic after it.
     if (!goes_around) return GST_PAD_PROBE_OK;
     if (!may_carry(guard, known, header.payload_type)) return GST_PAD_PROBE_DROP;
     atomic_fetch_add_explicit(&guard->decrypted, 1, memory_order_relaxed);
@@ -434,8 +436,8 @@ static GstPadProbeReturn on_protected(GstPad *pad, GstPadProbeInfo *info, gpoint
     // The element of a pad that is given a packet lives.
     GstElement *srtpdec = GST_ELEMENT(GST_PAD_PARENT(pad));
     if (!has_key(guard, srtpdec, header.ssrc)) {
-        // A peer whose side of the handshake is done sends media: they may overtake the end of the handshake, and go on while
-        // that has to be sent again.
+        // A peer whose side of the handshake is done sends media: they may overtake the end of the handshake, and
+        // continue while that must be sent again.
         held_packets_add(&guard->early, packet, MAXIMUM_EARLY_PACKETS, MAXIMUM_EARLY_BYTES);
         return GST_PAD_PROBE_HANDLED;
     }
@@ -530,7 +532,7 @@ void CTapedeck_source_guard_close(CTapedeckSourceGuard *guard, GstElement *srtpd
     for (size_t index = 0; index < G_N_ELEMENTS(names); index++) {
         GstPad *pad = gst_element_get_static_pad(srtpdec, names[index]);
         if (pad == NULL) continue;
-        // Whoever pushes a packet holds the lock until the packet is where it ends.
+        // A thread that pushes a packet holds the lock until the packet is where it ends.
         GST_PAD_STREAM_LOCK(pad);
         GST_PAD_STREAM_UNLOCK(pad);
         gst_object_unref(pad);

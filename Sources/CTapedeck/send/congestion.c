@@ -14,14 +14,14 @@ enum {
     PICTURE_ESTIMATE = 15,
     TRANSPORT_FEEDBACK = 15,
     FEEDBACK_HEADER = 8,
-    // Of transport-wide feedback, in microseconds.
+    // Unit of transport-wide feedback, in microseconds.
     REFERENCE_UNIT = 64000,
     DELTA_UNIT = 250,
     // Further than this in one feedback, in units of the reference, is a clock that was set, or a long pause.
     LONGEST_STEP = 1000,
     // A power of two.
     REPEATS = 1024,
-    // Repeated packets may take this part of what is sent, and so many bytes at once.
+    // Repeated packets may take this part of the sent bytes, and this many bytes at once.
     REPEAT_DIVISOR = 4,
     REPEAT_BURST = 16000,
 };
@@ -60,7 +60,7 @@ struct CTapedeckCongestion {
     uint8_t payload_type;
     uint8_t retransmission;
     uint8_t extension_id;
-    // Of the video; 0 before its first packet.
+    // SSRC of the video; 0 before its first packet.
     uint32_t ssrc;
     uint16_t next_number;
     // HISTORY and REPEATS of them; NULL while nothing is sent.
@@ -68,7 +68,7 @@ struct CTapedeckCongestion {
     Repeat *repeats;
     // Bytes of repeated packets that may leave now.
     uint32_t repeat_budget;
-    // What waited on the way by the newest feedback.
+    // Queueing delay on the path by the newest feedback.
     int64_t queueing;
     CTapedeckCongestionNews news;
     // Bytes that were sent, and those up to the newest packet that arrived.
@@ -160,7 +160,7 @@ static bool may_repeat(CTapedeckCongestion *congestion, uint16_t sequence, uint3
 
 typedef enum { LEAVE, NUMBER, HOLD_BACK } Treatment;
 
-// What is done with a packet, and the number that it gets.
+// The treatment of a packet, and the number that it gets.
 static Treatment treatment(CTapedeckCongestion *congestion, GstBuffer *buffer, uint8_t *extension_id,
                            uint16_t *number) {
     GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
@@ -238,7 +238,7 @@ typedef struct {
     unsigned left;
 } States;
 
-// 0: it did not arrive, 1 and 2: it did, with a difference of so many bytes; negative: the data end.
+// 0: it did not arrive, 1 and 2: it did, with a difference of this many bytes; negative: the data end.
 static int next_state(States *states) {
     if (states->left == 0) {
         if (states->size - states->offset < 2) return -1;
@@ -269,7 +269,7 @@ static Packet *find(CTapedeckCongestion *congestion, uint16_t number) {
 
 // Mutex held.
 static void note_arrival(CTapedeckCongestion *congestion, Packet *packet) {
-    // It came late, not never; the loss may have been told already.
+    // It came late, not never; the loss may have been reported already.
     if (packet->fate == LOST && congestion->news.lost_packets > 0) congestion->news.lost_packets -= 1;
     packet->fate = ARRIVED;
     congestion->news.arrived_packets += 1;
@@ -318,7 +318,7 @@ static void note_feedback(CTapedeckCongestion *congestion, const uint8_t *data, 
     if (size < FEEDBACK_HEADER) return;
     uint16_t base = GST_READ_UINT16_BE(data);
     uint16_t count = GST_READ_UINT16_BE(data + 2);
-    // Of more packets than are known nothing is learned, and a few bytes can tell of 65535.
+    // Feedback on more packets than are known teaches nothing, and a few bytes can describe 65535.
     if (count > HISTORY) return;
     States states = {.data = data, .size = size, .offset = FEEDBACK_HEADER};
     for (unsigned index = 0; index < count; index++) {

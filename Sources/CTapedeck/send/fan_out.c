@@ -8,7 +8,7 @@
 #include "CTapedeckSend.h"
 
 #define KEYFRAME_SPACING_NANOSECONDS ((int64_t)200 * 1000 * 1000)
-// A receiver takes a longer hole for a frozen picture.
+// A receiver shows a longer gap as frozen video.
 #define LONGEST_HOLD_NANOSECONDS ((int64_t)400 * 1000 * 1000)
 // A time stamp that is further behind begins a new time line.
 #define LONGEST_OVERLAP_NANOSECONDS ((GstClockTime)1000 * 1000 * 1000)
@@ -22,7 +22,7 @@ typedef struct {
     GstClockTimeDiff offset;
     uint32_t maximum_queued;
     bool waits_for_keyframe;
-    // One of so many buffers is handed over, with caps that say so; `turn` counts them.
+    // One of this many buffers is passed on, with caps that say so; `turn` counts them.
     uint32_t divisor;
     uint32_t turn;
     // Until then every buffer is left out; 0: none.
@@ -86,7 +86,7 @@ void CTapedeck_fan_out_unref(CTapedeckFanOut *fan_out) {
 
 static void release_fan_out(gpointer fan_out) { CTapedeck_fan_out_unref(fan_out); }
 
-// What the callbacks of an attached appsink know.
+// Data for the callbacks of an attached appsink.
 typedef struct {
     CTapedeckFanOut *fan_out;
     uint64_t number;
@@ -112,8 +112,9 @@ static GstElement *due_request(CTapedeckFanOut *fan_out) {
     return appsink;
 }
 
-// Sends the event outside the mutex: it runs through the encoder's pads. Not by gst_element_send_event, which takes the
-// state lock: whoever stops the pipeline holds that lock while it waits for the streaming thread, where we may be.
+// Sends the event outside the mutex: it runs through the encoder's pads. It does not use gst_element_send_event, which
+// takes the state lock: the thread that stops the pipeline holds that lock while it waits for the streaming thread,
+// where we may be.
 static void send_request(GstElement *appsink) {
     if (appsink == NULL) return;
     GstPad *pad = gst_element_get_static_pad(appsink, "sink");
@@ -122,7 +123,7 @@ static void send_request(GstElement *appsink) {
     gst_object_unref(appsink);
 }
 
-// Mutex held. The caps that go with one of so many buffers.
+// Mutex held. The caps for one of this many buffers.
 static GstCaps *thinned(Consumer *consumer, GstCaps *caps) {
     if (consumer->divisor == 1) return caps;
     if (consumer->whole_caps == caps && consumer->thin_caps != NULL) return consumer->thin_caps;
@@ -209,9 +210,10 @@ static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
         running_time =
             gst_segment_to_running_time(gst_sample_get_segment(sample), GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
     }
-    // An Opus encoder's first packet is its pre-skip: shorter than the others in time but not in RTP, which has no way to
-    // say so. It holds no sound of ours. opusenc stamps the packets behind it with when they are heard if a player skips
-    // that; RTP wants when their samples were taken (RFC 7587 section 4.1), as browsers say it and receivers assume.
+    // An Opus encoder's first packet is its pre-skip: shorter than the others in time but not in RTP, which has no way
+    // to say so. It holds no audio of ours. opusenc stamps the packets after it with the time at which they are heard
+    // if a player skips that; RTP wants the time at which their samples were taken (RFC 7587 section 4.1), which
+    // browsers send and receivers assume.
     GstAudioClippingMeta *clipping = buffer != NULL ? gst_buffer_get_audio_clipping_meta(buffer) : NULL;
     bool is_preskip = clipping != NULL && clipping->start > 0;
     if (is_preskip) attachment->look_ahead = sound_duration(caps, clipping->start);

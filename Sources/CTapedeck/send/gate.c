@@ -11,10 +11,10 @@ struct CTapedeckGate {
     GMutex mutex;
     bool blanks;
     bool holds;
-    // What is shown again and again, and its caps; NULL before the first.
+    // The buffer that is shown again and again, and its caps; NULL before the first.
     GstBuffer *held;
     GstCaps *held_caps;
-    // A black picture of the last caps that one was made for.
+    // A black frame of the last caps that one was made for.
     GstBuffer *black;
     GstCaps *black_caps;
 };
@@ -83,7 +83,7 @@ static GstBuffer *blank(CTapedeckGate *gate, GstBuffer *buffer, GstCaps *caps) {
     return gate->black != NULL ? gst_buffer_ref(gate->black) : NULL;
 }
 
-// What goes on in the place of a buffer, with a reference; NULL for nothing. Mutex held.
+// The buffer that replaces the given one, with a reference; NULL for nothing. Mutex held.
 static GstBuffer *shown(CTapedeckGate *gate, GstBuffer *buffer, GstCaps *caps) {
     bool is_held = gate->holds && gate->held != NULL && gst_caps_is_equal(gate->held_caps, caps);
     GstBuffer *shown = gate->blanks ? blank(gate, buffer, caps) : gst_buffer_ref(is_held ? gate->held : buffer);

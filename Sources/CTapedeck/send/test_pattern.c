@@ -57,7 +57,8 @@ static GstPadProbeReturn on_frame(GstPad *pad, GstPadProbeInfo *info, gpointer u
         uint64_t index = gst_util_uint64_scale_round(GST_BUFFER_PTS(buffer), frames_per_second, GST_SECOND);
         paint(&frame, index, frames_per_second);
         gst_video_frame_unmap(&frame);
-        // A live source begins anywhere between two instants of the grid, which would put flashes beside their beeps.
+        // A live source begins anywhere between two instants of the grid, which would separate flashes from their
+        // beeps.
         GST_BUFFER_PTS(buffer) = gst_util_uint64_scale_round(index, GST_SECOND, frames_per_second);
     }
     if (caps != NULL) gst_caps_unref(caps);

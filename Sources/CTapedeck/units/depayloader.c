@@ -7,7 +7,7 @@
 
 enum {
     FIRST_CAPACITY = 4096,
-    // What a picture of VP8 has before its first partition (RFC 6386 section 9.1): what is shorter is none.
+    // Size of a VP8 frame's header before its first partition (RFC 6386 section 9.1): a shorter payload is no frame.
     KEYFRAME_HEADER = 10,
     INTER_FRAME_HEADER = 3,
 };
@@ -17,7 +17,7 @@ struct Gathered {
     atomic_size_t bytes;
 };
 
-// Of all connections of the process.
+// Sum over all connections of the process.
 static atomic_size_t together;
 
 Gathered *gathered_new(void) {
@@ -96,7 +96,7 @@ static size_t descriptor_size(const uint8_t *payload, size_t size) {
     return result;
 }
 
-// What becomes of a whole picture of so many packets. Before the first keyframe nobody can decode one.
+// The fate of a whole frame of this many packets. Before the first keyframe no decoder can decode one.
 static Depayloaded judged(Depayloader *depayloader, GstBuffer *picture, uint32_t packets, Depayloaded result) {
     uint8_t first = 1;
     gst_buffer_extract(picture, 0, &first, 1);
@@ -113,7 +113,7 @@ static Depayloaded judged(Depayloader *depayloader, GstBuffer *picture, uint32_t
     return result;
 }
 
-// The fate of packets of a picture that will never be whole.
+// The fate of packets of a frame that will never be whole.
 static PacketFate fate_of_part(const Depayloader *depayloader) {
     if (depayloader->is_overfull) return FATE_QUEUE_FULL;
     return depayloader->has_keyframe ? FATE_INCOMPLETE : FATE_BEFORE_KEYFRAME;

@@ -15,13 +15,14 @@
 #include "packet_fates.h"
 
 enum {
-    /// Bytes of a unit, and of all units of one connection that have begun; who sends more does not send pictures.
+    /// Bytes of a unit, and of all units of one connection that have begun; a sender of more does not send video.
     GATHERED_MAXIMUM = 32 << 20,
-    /// Bytes of all units of the process that have begun. A unit of modest size may go on also beyond: what others leave
-    /// unfinished costs nobody a usual picture.
+    /// Bytes of all units of the process that have begun. A unit of modest size may continue also beyond: unfinished
+    /// units of other senders never cost a sender a usual frame.
     GATHERED_MAXIMUM_TOGETHER = 96 << 20,
     GATHERED_MODEST = 1 << 20,
-    /// What a packet takes that one of GStreamer's depayloaders keeps, beside its bytes: the buffer and its memory.
+    /// Memory of a packet that one of GStreamer's depayloaders keeps, in addition to its bytes: the buffer and its
+    /// memory.
     PACKET_COST = 512,
 };
 
@@ -31,7 +32,7 @@ typedef struct Gathered Gathered;
 Gathered *gathered_new(void);
 Gathered *gathered_ref(Gathered *gathered);
 void gathered_unref(Gathered *gathered);
-/// Whether a unit of `own` bytes may get so many more, which are counted then.
+/// Whether a unit of `own` bytes may get `size` more, which are counted then.
 bool gathered_add(Gathered *gathered, size_t own, size_t size);
 void gathered_remove(Gathered *gathered, size_t size);
 
@@ -46,13 +47,13 @@ typedef struct {
     size_t size;
     size_t capacity;
     uint32_t packets;
-    // There was no room for the unit that goes on.
+    // There was no room for the unfinished unit.
     bool is_overfull;
-    // A picture that can be decoded by itself was given out.
+    // A frame that can be decoded alone was passed on.
     bool has_keyframe;
 } Depayloader;
 
-/// What one packet gave.
+/// The result of one packet.
 typedef struct {
     /// A whole unit, the caller's; NULL if none ends here.
     GstBuffer *unit;
@@ -62,7 +63,7 @@ typedef struct {
     bool has_begun;
     /// A unit that had begun before this packet will never be whole, and is thrown away.
     bool is_torn;
-    /// What ends here is no unit, and is thrown away.
+    /// The data that end here are no unit, and are dropped.
     bool is_broken;
 } Depayloaded;
 

@@ -9,11 +9,11 @@
 #include "CTapedeckReceive.h"
 #include "depayloader.h"
 
-// Types of NAL units and of what stands in their place (RFC 6184 section 5.2).
+// Types of NAL units and of their aggregates and fragments (RFC 6184 section 5.2).
 enum { TYPE_MASK = 0x1F, FIRST_TYPE = 1, STAP_A = 24, FU_A = 28, FU_HEADER_SIZE = 2, FU_START = 0x80, FU_END = 0x40 };
 
-// Slices (ISO/IEC 14496-10 section 7.4.1). The first one of a picture begins with a bit that is set, behind a start code and the
-// type.
+// Slices (ISO/IEC 14496-10 section 7.4.1). The first one of a frame begins with a bit that is set, after a start code
+// and the type.
 enum { SLICE = 1, SLICE_A = 2, SLICE_IDR = 5, UNIT_HEAD = 6, FIRST_SLICE = 0x80 };
 
 // An access unit delimiter before any slices (ISO/IEC 14496-10 section 7.3.2.4).
@@ -54,12 +54,12 @@ GstBuffer *h264_ending_packet(GstBuffer *packet) {
     return ending;
 }
 
-// A depayloader of pictures that is guarded. The probes on both of its pads hold it; its streaming thread only.
+// A guarded depayloader of video. The probes on both of its pads hold it; its streaming thread only.
 typedef struct {
     gatomicrefcount references;
     bool is_h264;
     H264Passage passage;
-    // Bytes that it was given since it, and the parser behind one of H.264, began a picture.
+    // Bytes that it got since it, and the parser after one of H.264, began a frame.
     size_t undone;
 } Guarded;
 
@@ -78,8 +78,8 @@ static bool passes(Guarded *guarded, GstBuffer *buffer) {
     return result;
 }
 
-// What the depayloader is given in the place of a packet; NULL for nothing. A picture that gets too large is lost: the
-// packet that is missing empties a depayloader of VP8 or VP9, but not one of H.264.
+// The buffer that the depayloader gets instead of a packet; NULL for nothing. A frame that gets too large is lost: the
+// missing packet empties a depayloader of VP8 or VP9, but not one of H.264.
 static GstBuffer *given(Guarded *guarded, GstBuffer *buffer) {
     size_t size = gst_buffer_get_size(buffer) + PACKET_COST;
     GstBuffer *instead = NULL;
@@ -124,7 +124,7 @@ static bool gives_pictures(GstPad *pad) {
     return result;
 }
 
-// Whether a parser behind the depayloader keeps nothing of before the NAL unit: a picture ends with it, or begins.
+// Whether a parser after the depayloader keeps nothing from before the NAL unit: a frame ends with it, or begins.
 static bool bounds_picture(GstBuffer *unit) {
     uint8_t bytes[UNIT_HEAD] = {0};
     if (GST_BUFFER_FLAG_IS_SET(unit, GST_BUFFER_FLAG_MARKER)) return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of each packet that reached a tap. A packet without a fate waits for others of its unit.
+// The fate of each packet that reached a tap. A packet without a fate waits for others of its unit.
 
 #ifndef CTAPEDECK_PACKET_FATES_H
 #define CTAPEDECK_PACKET_FATES_H

@@ -15,13 +15,13 @@ struct Node {
     Node *older, *newer;
 };
 
-// What of one source waits.
+// Waiting items of one source.
 typedef struct {
     uint64_t id;
     uint32_t items;
     size_t bytes;
     Node *newest;
-    // Units that made place for those of others, and that its next unit has to tell as lost.
+    // Units that were replaced by those of others, and that its next unit must report as lost.
     uint32_t evicted;
     // All units that were dropped.
     uint64_t dropped;
@@ -37,7 +37,7 @@ struct CTapedeckQueue {
     GCond changed;
     Node *first, *last;
     uint32_t length;
-    // Of each source of which units wait, or have to be told as lost, and of others that are likely to send.
+    // The shares of each source whose units wait or must be reported as lost, and of others that are likely to send.
     GHashTable *shares;
     // Sender reports, and marks, among the items.
     uint32_t reports;
@@ -46,14 +46,14 @@ struct CTapedeckQueue {
     size_t bytes;
     uint64_t dropped;
     bool woken;
-    // The reader sleeps: whoever gives it something has to wake it.
+    // The reader sleeps: a producer that gives it something must wake it.
     bool is_waiting;
 };
 
 // A thread that has more to push at once: whose reader is woken when all of it is there.
 static _Thread_local struct {
     bool holds;
-    // With a reference; NULL if nobody has to be woken.
+    // With a reference; NULL if no reader needs to be woken.
     CTapedeckQueue *queue;
 } held_wake;
 
@@ -155,8 +155,8 @@ static void leaves(CTapedeckQueue *queue, Node *node) {
     forget(queue, share);
 }
 
-// Drops the newest unit of the source that has most of what there is too much of. False if no source has more of it
-// than `share` would have then. Looks at each source, of which there are few, and at no unit.
+// Drops the newest unit of the source that has most of the exceeded resource. False if no source has more of it than
+// `share` would have then. Looks at each source, of which there are few, and at no unit.
 static bool make_place(CTapedeckQueue *queue, const Share *share, const CTapedeckItem *item, bool for_bytes) {
     Share *largest = NULL;
     GHashTableIter iterator;
@@ -170,7 +170,7 @@ static bool make_place(CTapedeckQueue *queue, const Share *share, const CTapedec
     if (largest == NULL || largest == share) return false;
     if (for_bytes ? largest->bytes <= share->bytes + item->size : largest->items <= share->items + 1) return false;
     Node *victim = largest->newest;
-    // What was lost before it is lost before the next as well.
+    // Packets lost before it are lost before the next as well.
     largest->evicted += 1 + victim->item.lost_before;
     largest->dropped += 1;
     largest->evicted_packets += victim->item.packets;

@@ -15,7 +15,7 @@ static int64_t nanoseconds_of(clockid_t clock) {
 int64_t CTapedeck_monotonic_nanoseconds(void) { return nanoseconds_of(CLOCK_MONOTONIC); }
 
 int64_t CTapedeck_suspended_nanoseconds(void) {
-    // In this order a thread that stands still between the two has slept less, never more.
+    // In this order a thread that is stopped between the two has slept less, never more.
     int64_t since_start = nanoseconds_of(CLOCK_BOOTTIME);
     return since_start - nanoseconds_of(CLOCK_MONOTONIC);
 }

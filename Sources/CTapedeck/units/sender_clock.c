@@ -7,7 +7,7 @@
 // Seconds from 1900 to 1970 (RFC 868).
 #define NTP_TO_UNIX 2208988800ull
 
-// A sender's clock that differs by more than this from where it was has been set. Pictures and sound go over one after
+// A sender's clock that differs by more than this from where it was has been set. Video and audio change over one after
 // the other, each with its next report; on our clock neither moves.
 #define MAXIMUM_STEP ((int64_t)1 << 32)
 
@@ -50,7 +50,7 @@ bool sender_clock_note(SenderClock *clock, uint32_t ssrc, uint64_t ntp_time, uin
         clock->has_offset = true;
     }
     if (!is_known) {
-        // A peer with so many sources loses the oldest.
+        // A peer with too many sources loses the oldest.
         place = clock->count % SENDER_CLOCK_SOURCES;
         clock->count += 1;
     }

@@ -25,7 +25,7 @@ typedef struct {
     bool has_offset;
 } SenderClock;
 
-/// Any thread, as the others. `now` is CLOCK_MONOTONIC in nanoseconds. False for a report that tells nothing, or comes
+/// Any thread, as the others. `now` is CLOCK_MONOTONIC in nanoseconds. False for a report that is empty, or comes
 /// sooner after the last one of its source than any sender has reason to.
 bool sender_clock_note(SenderClock *clock, uint32_t ssrc, uint64_t ntp_time, uint32_t rtp_time, int64_t now);
 bool sender_clock_find(SenderClock *clock, uint32_t ssrc, uint64_t *ntp_time, uint32_t *rtp_time);

@@ -7,7 +7,7 @@
 
 #include "CTapedeckReceive.h"
 
-// A level is that of a whole second, and forgotten when the sound has stopped for two.
+// A level is that of a whole second, and forgotten when the audio has stopped for two.
 static const int64_t WINDOW_NANOSECONDS = 1000000000, MEMORY_NANOSECONDS = 2000000000;
 // -60 dBov: a thousandth of full scale. Softer is silence: microphones hum at about that.
 static const uint64_t SILENT_MEAN_SQUARE = 1074;
@@ -18,7 +18,7 @@ void sound_meter_note(SoundMeter *meter, uint64_t squares, uint64_t samples, int
         squares / samples > SILENT_MEAN_SQUARE) {
         atomic_store_explicit(&meter->last_sound, now, memory_order_relaxed);
     }
-    // What came before a pause is no part of the second after it.
+    // Audio before a pause is no part of the second after it.
     if (meter->since == 0 || now - meter->since > MEMORY_NANOSECONDS) {
         meter->squares = meter->samples = 0;
         meter->since = now;

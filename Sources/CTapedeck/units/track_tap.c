@@ -19,12 +19,13 @@
 #define RTP_TIME_BIAS ((int64_t)1 << 62)
 
 enum {
-    // A packet further back than this is not late: the sender counts anew (RFC 3550 appendix A.1).
+    // A packet further back than this is not late: the sender restarted its numbers (RFC 3550 appendix A.1).
     MAXIMUM_MISORDER = 100,
     MAXIMUM_TRUNCATED = 8,
 };
 
-// Sequence numbers of one SSRC. They go on over payload types (RFC 3550 section 5.1), and each payload type has a tap.
+// Sequence numbers of one SSRC. They continue over payload types (RFC 3550 section 5.1), and each payload type has a
+// tap.
 typedef struct {
     gatomicrefcount references;
     // The newest one; negative before the first. One streaming thread pushes all payload types of an SSRC.
@@ -76,11 +77,11 @@ struct CTapedeckTap {
     // The newest times of units of which packets are missing. A depayloader may give out such a unit some packets later.
     int64_t truncated[MAXIMUM_TRUNCATED];
     uint32_t truncated_count;
-    // Whether a unit may come in several buffers, and whether there is sound in it.
+    // Whether a unit may come in several buffers, and whether it is audio.
     bool has_parts;
     bool is_sound;
     bool knows_format;
-    // The sender ends parts of pictures with the marker that ends a picture elsewhere (RFC 6184 section 5.1).
+    // The sender ends parts of frames with the marker that ends a frame elsewhere (RFC 6184 section 5.1).
     bool marks_parts;
     // The time of the newest unit; none before the first.
     int64_t unit_time;
@@ -168,7 +169,7 @@ static void note_extensions(CTapedeckTap *tap, GstRTPBuffer *rtp, int64_t now) {
     if (orientation >= 0) tap->orientation = (int8_t)(orientation & 3);
 }
 
-// What the headers of a packet say of its place.
+// The position of a packet, from its headers.
 typedef struct {
     // It is the first one of its time stamp.
     bool is_first;
@@ -195,7 +196,7 @@ static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp
     atomic_fetch_add_explicit(&tap->packets, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&tap->bytes, gst_buffer_get_size(buffer), memory_order_relaxed);
     atomic_store_explicit(&tap->last_packet, now, memory_order_relaxed);
-    // What came over RTX (RFC 4588), in the place of a packet that was lost.
+    // A packet that came over RTX (RFC 4588) replaces one that was lost.
     if (GST_BUFFER_FLAG_IS_SET(buffer, GST_RTP_BUFFER_FLAG_RETRANSMISSION)) {
         atomic_fetch_add_explicit(&tap->repaired, 1, memory_order_relaxed);
     }
@@ -208,7 +209,7 @@ static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp
         step = (int16_t)(passed_over < (uint32_t)step ? step - (int32_t)passed_over : 1);
     }
     bool is_late = tap->started && step <= 0 && step >= -MAXIMUM_MISORDER;
-    // A new pad for an SSRC may also be that of a sender who counts anew: its first packet is after no gap.
+    // A new pad for an SSRC may also be that of a sender that restarted its numbers: its first packet is after no gap.
     if (!is_late) atomic_store_explicit(&tap->sequence->newest, sequence, memory_order_relaxed);
     if (!tap->started) {
         tap->started = true;
@@ -218,7 +219,8 @@ static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp
         return (Noted){.is_first = true};
     }
     if (step > 0) {
-        // Where the sender counts anew (reorder_window.c) nobody knows how many are missing: the time between says how long.
+        // Where the sender restarted its numbers (reorder_window.c) the number of missing packets is unknown: the time
+        // between shows how long.
         bool counts_anew = step > 1 && GST_BUFFER_FLAG_IS_SET(buffer, GST_BUFFER_FLAG_RESYNC);
         tap->lost_since_unit += counts_anew ? 1 : (uint32_t)(step - 1);
         atomic_fetch_add_explicit(&tap->lost, counts_anew ? 0 : (uint64_t)(step - 1), memory_order_relaxed);
@@ -235,7 +237,7 @@ static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp
     return noted;
 }
 
-// Packets that waited for one before them count from when they could go on.
+// Packets that waited for one before them count from when they could proceed.
 static void note_arrival(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) {
     tap->last_arrival = MAX(tap->last_arrival, rtp_clock_arrival(buffer, tap->base_nanoseconds, now));
 }
@@ -266,14 +268,14 @@ static bool passes(CTapedeckTap *tap, GstRTPBuffer *rtp) {
            h264_passage_takes(&tap->passage, gst_rtp_buffer_get_payload(rtp), gst_rtp_buffer_get_payload_len(rtp));
 }
 
-// Whether the depayloader has to be told that what it keeps ends: that of H.264 keeps whole NAL units also behind a gap.
+// Whether the depayloader must be notified that its data end: that of H.264 keeps whole NAL units also after a gap.
 static bool has_to_end(const CTapedeckTap *tap) {
     return tap->depayloader.kind == CTAPEDECK_DEPAYLOAD_H264_ELSEWHERE && tap->is_overfull && tap->undone > 0;
 }
 
 // Whether the depayloader is given the packet. If not, the unit lacks it, which asks for a keyframe.
 static bool is_given(CTapedeckTap *tap, GstRTPBuffer *rtp, size_t size, Noted noted) {
-    // Behind a gap others begin anew, and that of H.264 behind its end.
+    // After a gap the other depayloaders start again, and that of H.264 after its end.
     if (noted.is_first && tap->is_overfull && !has_to_end(tap)) {
         keep_undone(tap, 0);
         tap->is_overfull = false;
@@ -290,21 +292,21 @@ static bool is_given(CTapedeckTap *tap, GstRTPBuffer *rtp, size_t size, Noted no
         packet_fates_add(&tap->fates, can_pass ? FATE_QUEUE_FULL : FATE_UNDECODABLE, 1);
     }
     if (is_given) return true;
-    // What the depayloader has of it is lost with the rest.
+    // The depayloader's part of it is lost with the rest.
     if (tap->is_overfull) pending_packets_end(&tap->pending, FATE_QUEUE_FULL, &tap->fates);
     note_truncated(tap);
     tap->lost_since_unit = MAX(tap->lost_since_unit, 1);
     return false;
 }
 
-// What goes on in the place of a packet that is not given; NULL for nothing.
+// The buffer that is passed instead of a packet that is not; NULL for nothing.
 static GstBuffer *ending(CTapedeckTap *tap, GstBuffer *buffer, bool is_late) {
     GstBuffer *instead = has_to_end(tap) && !is_late ? h264_ending_packet(buffer) : NULL;
     if (instead != NULL) keep_undone(tap, 0);
     return instead;
 }
 
-// What was passed over is no gap to elements either: they are given numbers without it.
+// Skipped packets are no gap to elements either: the following ones get numbers without it.
 static GstBuffer *renumber(CTapedeckTap *tap, GstBuffer *buffer) {
     uint_fast32_t passed_over = atomic_load_explicit(&tap->sequence->passed_over, memory_order_relaxed);
     GstRTPBuffer rtp = GST_RTP_BUFFER_INIT;
@@ -364,7 +366,7 @@ static bool is_truncated(const CTapedeckTap *tap, int64_t time) {
     return false;
 }
 
-// A unit that is made of so many packets.
+// A unit that is made of this many packets.
 static void push_whole(CTapedeckTap *tap, GstBuffer *buffer, int64_t time, int64_t arrival, uint32_t packets,
                        bool truncated) {
     tap->unit_time = time;
@@ -389,7 +391,7 @@ static void push_whole(CTapedeckTap *tap, GstBuffer *buffer, int64_t time, int64
         packet_fates_add(&tap->fates, FATE_IN_UNIT, packets);
     } else {
         packet_fates_add(&tap->fates, FATE_QUEUE_FULL, packets);
-        // What the reader never saw is a loss to it: it must ask for a keyframe.
+        // Data that the reader never saw are a loss to it: it must ask for a keyframe.
         tap->lost_since_unit += 1;
     }
 }
@@ -506,12 +508,12 @@ static void hold(CTapedeckTap *tap, GstBuffer *buffer) {
     gst_buffer_extract(buffer, 0, tap->held->data + own, size);
 }
 
-// Whether a buffer without a tag goes on with what is held: it is of the same time.
+// Whether a buffer without a tag continues the held one: it is of the same time.
 static bool is_rest_of_held(const CTapedeckTap *tap) {
     return tap->held != NULL && tap->held_time == tap->unwrapped;
 }
 
-// What has no tag does not begin with the first packet of its time.
+// A buffer without a tag does not begin with the first packet of its time.
 static void take_untagged(CTapedeckTap *tap, GstBuffer *buffer) {
     if (is_rest_of_held(tap)) {
         hold(tap, buffer);
@@ -530,8 +532,8 @@ static void take_untagged(CTapedeckTap *tap, GstBuffer *buffer) {
         // The depayloader threw away how it begins.
         push_unit(tap, buffer, tap->unwrapped, tap->last_arrival, true);
     } else {
-        // The first part that shows it: what comes from now on is held until the next time begins. The rest of this
-        // picture is lost, which asks for a keyframe.
+        // The first part that shows it: from now on data are held until the next time begins. The rest of this frame is
+        // lost, which asks for a keyframe.
         tap->marks_parts = tap->has_parts;
         tap->lost_since_unit += 1;
     }
@@ -541,15 +543,15 @@ static void take_untagged(CTapedeckTap *tap, GstBuffer *buffer) {
 // stop every track of the connection.
 //
 // The depayloader of H.264 begins a new buffer wherever it sees parameter sets, which some senders repeat before each
-// slice of a picture: what comes before the packet that ends the picture is held, and the rest of it added. It also
-// ends one at each marker, which some senders set on each slice: then a picture ends where the next one begins. Of
-// those senders the very last picture is not written.
+// slice of a frame: buffers before the packet that ends the frame are held, and the rest of it added. It also ends one
+// at each marker, which some senders set on each slice: then a frame ends where the next one begins. The very last
+// frame of those senders is not written.
 static GstFlowReturn on_sample(GstAppSink *sink, gpointer user) {
     CTapedeckTap *tap = user;
     GstSample *sample = gst_app_sink_pull_sample(sink);
     if (sample == NULL) return GST_FLOW_OK;
     if (tap->is_overfull) {
-        // What is left of a picture that got too large.
+        // The rest of a frame that got too large.
         gst_sample_unref(sample);
         return GST_FLOW_OK;
     }
@@ -628,7 +630,7 @@ CTapedeckTapCounters CTapedeck_tap_counters(CTapedeckTap *tap) {
     uint64_t known = counters.empty + counters.late + counters.before_keyframe + counters.incomplete +
                      counters.undecodable + counters.queue_full + counters.in_units;
     counters.waiting = counters.packets > known ? counters.packets - known : 0;
-    // What waits in a tap that is closed will never be whole.
+    // Units that wait in a closed tap will never be whole.
     if (atomic_load_explicit(&tap->closed, memory_order_relaxed)) {
         counters.incomplete += counters.waiting;
         counters.waiting = 0;

@@ -15,7 +15,8 @@ enum {
     MAXIMUM_REFERENCES = 3,
 };
 
-// What ends a superframe and its index: 110, then two bits for the width of sizes and three for the number of frames.
+// The byte that ends a superframe and its index: 110, then two bits for the width of sizes and three for the number of
+// frames.
 enum { SUPERFRAME = 0xC0, SUPERFRAME_MASK = 0xE0 };
 
 // A byte of the payload; 0 behind its end.

@@ -19,7 +19,7 @@
 /// A server that listens.
 typedef struct CTapedeckRTSPServer CTapedeckRTSPServer;
 
-/// What clients find at some paths of a server.
+/// Media that clients find at some paths of a server.
 typedef struct CTapedeckRTSPMount CTapedeckRTSPMount;
 
 /// Where a server listens, and what it lets clients do.
@@ -32,7 +32,7 @@ typedef struct {
     const char *certificate;
     const char *key;
     unsigned maximum_clients;
-    /// Names and passwords of users, one after the other; NULL lets everybody in.
+    /// Names and passwords of users, one after the other; NULL admits every client.
     const char *const *users;
     unsigned user_count;
 } CTapedeckRTSPSettings;
@@ -46,7 +46,7 @@ typedef struct {
     uint32_t ssrc;
 } CTapedeckRTSPLine;
 
-/// What to mount.
+/// Media to mount.
 typedef struct {
     /// Paths as `CTapedeck_rtsp_canonical_path` makes them.
     const char *const *paths;
@@ -62,7 +62,7 @@ typedef struct {
     unsigned line_count;
 } CTapedeckRTSPMountSettings;
 
-/// Listens. NULL, with words for people in `error` (free it), if that is refused.
+/// Listens. NULL, with a human-readable message in `error` (free it), if that is refused.
 CTapedeckRTSPServer *CTapedeck_rtsp_server_new(const CTapedeckRTSPSettings *settings, char **error);
 /// Frees what `error` holds.
 void CTapedeck_rtsp_free_words(char *error);
@@ -76,7 +76,7 @@ bool CTapedeck_rtsp_server_use_certificate(CTapedeckRTSPServer *server, const ch
                                            char **error);
 /// Whether the server's thread answers within a second.
 bool CTapedeck_rtsp_server_answers(CTapedeckRTSPServer *server);
-/// Ends every client and the thread. Mounts have to be gone before.
+/// Ends every client and the thread. Mounts must be gone before.
 void CTapedeck_rtsp_server_free(CTapedeckRTSPServer *server);
 
 /// Opens the sockets and lets clients in. NULL, with words in `error` (free it), if that cannot be.

@@ -19,8 +19,8 @@ void CTapedeck_rtsp_times_unref(CTapedeckRTSPTimes *times);
 
 /// The running time of what was sampled at `sampled` and comes `now`: never later than `now`, and at least 0.
 ///
-/// Packets may be late for some seconds, because their sender or this host has too much to do, and keep their places. What
-/// comes earlier than any before it moves all that follow. All in nanoseconds; any thread.
+/// Packets may be late for some seconds, because their sender or this host has too much to do, and keep their places. A
+/// packet earlier than any before it moves all that follow. All in nanoseconds; any thread.
 int64_t CTapedeck_rtsp_times_place(CTapedeckRTSPTimes *times, int64_t sampled, int64_t now);
 
 #endif

@@ -15,6 +15,8 @@ public struct StorageConfiguration: Sendable, Hashable {
     /// How often what is recorded is forced to the disk, 100 ms to 1 min; `SynchronisationSchedule` asks a slow disk less
     /// often.
     public var synchroniseEvery = Duration.seconds(1)
+    /// The PEM file of the key that certificates are signed with; `nil` signs none.
+    public var signingKey: String?
     /// Where finished recordings are uploaded to; `nil` keeps them here.
     public var upload: UploadSpec?
 
@@ -38,6 +40,7 @@ enum StorageKeys {
         "synchronise_every",
         .duration(.milliseconds(100)...(.seconds(60)), example: "1s")
     )
+    static let signingKey = Key("signing_key", .absolutePath(example: "/etc/tapedeck/signing.pem"))
 
     static let table = KeyTable(
         directory.entry,
@@ -45,6 +48,7 @@ enum StorageKeys {
         keep.entry,
         keepBytes.entry,
         synchroniseEvery.entry,
+        signingKey.entry,
         KeyTable.Entry(name: "upload", shape: .mapping(UploadKeys.table))
     )
 }
@@ -58,6 +62,7 @@ extension StorageConfiguration {
         self.keep = reader.value(StorageKeys.keep) ?? self.keep
         self.keepBytes = reader.value(StorageKeys.keepBytes) ?? self.keepBytes
         self.synchroniseEvery = reader.value(StorageKeys.synchroniseEvery) ?? self.synchroniseEvery
+        self.signingKey = reader.value(StorageKeys.signingKey)
         self.upload = reader.mapping("upload", UploadKeys.table).flatMap { UploadSpec($0) }
     }
 }

@@ -7,7 +7,7 @@ internal import Platform
 public struct BearerToken: Sendable, Hashable {
     /// The operator's name for it, for logs.
     public let name: String
-    /// What it allows.
+    /// The allowed scopes.
     public let scopes: Set<Scope>
     let hash: TokenHash
 

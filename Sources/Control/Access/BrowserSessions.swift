@@ -2,8 +2,7 @@
 
 import Basics
 
-/// Who logged in with a browser: a random cookie stands for a token, so that pages, pictures and players need not know
-/// it.
+/// Browser sessions: a random cookie replaces a token, which pages, images and players then need not know.
 struct BrowserSessions: Sendable {
     /// The cookie's name.
     static let cookieName = "tapedeck_session"
@@ -30,7 +29,7 @@ struct BrowserSessions: Sendable {
         return value
     }
 
-    /// The token hash that a cookie stands for.
+    /// The token hash of a cookie.
     mutating func token(for cookie: String, now: Duration) -> TokenHash? {
         let key = TokenHash(of: cookie)
         guard let session = self.sessions[key] else { return nil }

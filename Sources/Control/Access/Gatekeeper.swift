@@ -4,11 +4,11 @@ import HTTPTypes
 import Model
 import Synchronization
 
-/// Who asks, how often, and what for: every decision to refuse a request before it is looked at.
+/// Identifies clients and limits their rates and scopes: every decision to refuse a request before its content is read.
 ///
 /// All methods may be called from any thread.
 final class Gatekeeper: Sendable {
-    /// Somebody who may ask.
+    /// A client that may send requests.
     struct Client: Sendable, Hashable {
         /// How the client showed who it is.
         enum Proof: Sendable, Hashable {
@@ -22,13 +22,13 @@ final class Gatekeeper: Sendable {
 
         /// How it showed who it is.
         var proof: Proof
-        /// What it may do.
+        /// Its scopes.
         var scopes: Set<Scope>
         /// The token's name; empty without one.
         var name: String
     }
 
-    /// What a request shows.
+    /// The credentials of a request.
     struct Credentials: Sendable, Hashable {
         /// `Authorization`, as sent.
         var authorization: String?
@@ -62,7 +62,7 @@ final class Gatekeeper: Sendable {
         )
     }
 
-    /// Whether everybody who can connect may do everything.
+    /// Whether any client that can connect may do everything.
     var isOpen: Bool { self.state.withLock { $0.tokens.isEmpty } }
 
     /// Puts other tokens in force; logins with tokens that are gone end with them.
@@ -73,7 +73,7 @@ final class Gatekeeper: Sendable {
         }
     }
 
-    /// Who the client is; `nil` for somebody who shows nothing.
+    /// The client; `nil` without credentials.
     ///
     /// Throws `unauthorized` for credentials that are wrong, and `rateLimited`.
     func admit(_ credentials: Credentials, address: String, now: Duration) throws(Problem) -> Client? {
@@ -85,7 +85,8 @@ final class Gatekeeper: Sendable {
             }
             let key = RateKey(address: address, client: client?.name ?? "")
             if client?.proof == .token, state.known[key] == nil {
-                // While somebody guesses, a right guess must not look different; those who knew before go on.
+                // While an address guesses, a right guess must not look different; clients that were known before
+                // continue.
                 if let seconds = state.failures.wait(address, now: now) { return .failure(Self.tooManyWrong(seconds)) }
                 state.known[key] = true
             }
@@ -157,7 +158,7 @@ final class Gatekeeper: Sendable {
             .with(.wwwAuthenticate, #"Bearer realm="tapedeck""# + (error.map { #", error="\#($0)""# } ?? ""))
     }
 
-    /// What a wrong token is answered with: less and less often that it is wrong.
+    /// The answer to a wrong token: it says less and less often that the token is wrong.
     private static func wrong(_ problem: Problem, _ address: String, _ state: inout State, _ now: Duration) -> Problem {
         state.failures.take(address, now: now).map(self.tooManyWrong) ?? problem
     }

@@ -2,8 +2,8 @@
 
 /// Which `Host` and `Origin` header fields are taken.
 ///
-/// A page of any site can make its visitor's browser send requests to this host. `Host` tells when the page's own name
-/// leads here (DNS rebinding); `Origin` tells when another site's page sends the request (CSRF).
+/// A page of any site can make its visitor's browser send requests to this host. `Host` shows when the page's own name
+/// leads here (DNS rebinding); `Origin` shows when another site's page sends the request (CSRF).
 struct OriginPolicy: Sendable, Hashable {
     private let hostNames: Set<String>
     private let allowedOrigins: Set<String>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Token buckets by key: who asks more often than allowed is told when to come again.
+/// Token buckets by key: a client that asks more often than allowed learns when to come again.
 ///
 /// Time is what has passed since any fixed instant. A table that is full forgets the key that was quiet longest, which
 /// then starts with a full bucket.
@@ -33,7 +33,7 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
         return nil
     }
 
-    /// What `take` would say, without taking.
+    /// The result that `take` would have, without taking.
     mutating func wait(_ key: Key, now: Duration) -> Int? {
         let level = self.level(of: key, now: now)
         return level >= 1 ? nil : self.seconds(until: 1 - level)

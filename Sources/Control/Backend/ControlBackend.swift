@@ -2,7 +2,7 @@
 
 public import Model
 
-/// What the HTTP interface asks of the daemon.
+/// Calls of the HTTP API to the daemon.
 ///
 /// Every method may be called at any time, from any task. Names and ids come from requests and may be anything.
 public protocol ControlBackend: Sendable {
@@ -18,7 +18,7 @@ public protocol ControlBackend: Sendable {
     func changeRoom(_ name: String, patch: String) async throws(ControlError) -> RoomResource
     /// Leaves and forgets a room; one of the configuration comes back with the next reload that changes it.
     func removeRoom(_ name: String) async throws(ControlError)
-    /// Tells a room something; returns when its worker has taken it, and the room as it is then.
+    /// Performs an action on a room; returns the new state of the room when its worker has accepted it.
     func perform(_ action: RoomAction, on room: String) async throws(ControlError) -> RoomResource
     /// A JPEG image of a participant's last keyframe; throws `notFound` while there is none.
     func thumbnail(room: String, participant: String) async throws(ControlError) -> [UInt8]
@@ -31,9 +31,11 @@ public protocol ControlBackend: Sendable {
     func recording(_ id: String) async throws(ControlError) -> RecordingResource
     /// The course of a recording: presence, speech, gaps and events.
     func timeline(recording: String) async throws(ControlError) -> RecordingTimeline
-    /// A JPEG image of a recording; throws `notFound` for one without video.
-    func thumbnail(recording: String) async throws(ControlError) -> [UInt8]
-    /// Deletes a recording with its files; throws `conflict` while it goes on.
+    /// A JPEG image of a recording; throws `notFound` where it has no video.
+    ///
+    /// - Parameter second: a time from its beginning; nil for an image of the whole recording.
+    func thumbnail(recording: String, at second: Int?) async throws(ControlError) -> [UInt8]
+    /// Deletes a recording with its files; throws `conflict` while it is in progress.
     func deleteRecording(_ id: String) async throws(ControlError)
     /// Queues an export.
     func export(_ recording: String, _ spec: ExportSpec) async throws(ControlError) -> ExportResource
@@ -44,16 +46,16 @@ public protocol ControlBackend: Sendable {
     /// Path of a recording's file, for a name that `RecordingResource.files` lists; nothing else is ever opened.
     func filePath(_ recording: String, file: String) async throws(ControlError) -> String
 
-    /// How the webhooks do, and the newest deliveries that were given up.
+    /// State of the webhooks, and the newest deliveries that failed for good.
     func webhooks() async throws(ControlError) -> WebhookOverview
-    /// Tries a delivery that was given up for another day; throws `notFound`.
+    /// Retries a failed delivery for another day; throws `notFound`.
     func retryDelivery(_ id: String) async throws(ControlError)
 
     /// Reads the configuration again; throws `invalid` with every problem, and the old one stays in force.
     func reload() async throws(ControlError)
     /// Whether the daemon does what it is for; the reasons if it does not.
     func health() async -> Health
-    /// What `tapedeck status` shows.
+    /// The overview that `tapedeck status` shows.
     func overview() async -> Overview
 }
 
@@ -78,7 +80,7 @@ public struct RecordingQuery: Sendable, Hashable {
     }
 }
 
-/// What can be told a room.
+/// An action on a room.
 public enum RoomAction: Sendable, Hashable {
     /// Joins if need be, and records.
     case record

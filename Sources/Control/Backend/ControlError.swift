@@ -8,7 +8,7 @@ public struct ControlError: Error, Sendable, Hashable {
         case notFound = "not-found"
         /// The state of the thing does not allow it.
         case conflict
-        /// What was sent is wrong; `problems` says where.
+        /// The request is wrong; `problems` says where.
         case invalid
         /// It cannot be done now: a worker is starting, the daemon is stopping.
         case unavailable
@@ -18,7 +18,7 @@ public struct ControlError: Error, Sendable, Hashable {
 
     /// The kind of failure.
     public var code: Code
-    /// One sentence for people.
+    /// One human-readable sentence.
     public var message: String
     /// Every single problem of what was sent.
     public var problems: [String]

@@ -15,17 +15,13 @@ extension Endpoints {
     /// Answers for endpoints below `/v1/recordings`, files apart.
     func recording(_ endpoint: Endpoint, _ call: Call) async throws -> Reply {
         if case .listRecordings = endpoint { return try await self.listRecordings(call) }
+        if case .recordingImage(let id) = endpoint { return try await self.image(of: id, call) }
         try call.takesNoQuery()
         switch endpoint {
         case .showRecording(let id):
             return Reply(json: try await self.backend.recording(id))
         case .recordingTimeline(let id):
             return Reply(json: try await self.backend.timeline(recording: id))
-        case .recordingImage(let id):
-            let image = try await self.backend.thumbnail(recording: id)
-            // The same image for some minutes, and none of a recording that was deleted on request.
-            return Reply(status: .ok, type: "image/jpeg", body: ByteBuffer(bytes: image))
-                .with(.cacheControl, "private, max-age=300")
         case .deleteRecording(let id):
             try await self.backend.deleteRecording(id)
             return .noContent
@@ -41,6 +37,16 @@ extension Endpoints {
         default:
             throw Problem(.notFound, "There is no such recording endpoint.")
         }
+    }
+
+    private func image(of recording: String, _ call: Call) async throws -> Reply {
+        var query = Query(call.request.uri.query)
+        let second = query.integer("at", in: 0...31_536_000)
+        try query.finish()
+        let image = try await self.backend.thumbnail(recording: recording, at: second)
+        // The same image for some minutes, and none of a recording that was deleted on request.
+        return Reply(status: .ok, type: "image/jpeg", body: ByteBuffer(bytes: image))
+            .with(.cacheControl, "private, max-age=300")
     }
 
     /// A file of a recording.

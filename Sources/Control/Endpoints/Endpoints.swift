@@ -8,13 +8,13 @@ import Model
 import NIOCore
 import Observability
 
-/// What every endpoint does, once a request is let in: asks the backend, and puts its answer into words.
+/// The work of every endpoint, once a request is admitted: calls the backend, and formats its answer.
 struct Endpoints: Sendable {
     /// A request as an endpoint needs it.
     struct Call: Sendable {
-        /// What was asked.
+        /// The request.
         var request: Request
-        /// Who asks; `nil` for somebody who showed nothing.
+        /// The client; `nil` without credentials.
         var client: Gatekeeper.Client?
         /// The client's address.
         var address: String
@@ -22,7 +22,7 @@ struct Endpoints: Sendable {
         var body: [String: JSONValue] = [:]
         /// The body as it came.
         var text = ""
-        /// What has passed since the server's origin of time.
+        /// Time since the server's origin of time.
         var now: Duration
     }
 
@@ -117,7 +117,7 @@ struct Endpoints: Sendable {
         guard let subscription = self.events.subscribe(after: last, limit: self.eventStreams) else {
             throw Problem(.unavailable, "There are \(self.eventStreams) event streams already.")
                 .with(.retryAfter, "10")
-                // Who only waits for a stream must not keep a connection from those who ask something else.
+                // A client that only waits for a stream must not keep a connection from other clients.
                 .with(.connection, "close")
         }
         return EventStream.response(to: call.request, subscription, filter: filter)

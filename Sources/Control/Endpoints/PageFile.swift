@@ -9,7 +9,7 @@ internal import Platform
 
 /// A file of the dashboard, which is part of the program.
 struct PageFile: Sendable, Hashable {
-    /// What the page may do: only its own files and its own server, nothing inline.
+    /// Permissions of the page: only its own files and its own server, nothing inline.
     static let contentSecurityPolicy =
         "default-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; object-src 'none'; base-uri 'none'; "
         + "form-action 'self'; frame-ancestors 'none'"

@@ -15,7 +15,7 @@ public final class EventHub: Sendable {
     }
 
     private let state: Mutex<State>
-    /// What tells the ids of this hub's events from those of an earlier life of the daemon.
+    /// Distinguishes the ids of this hub's events from those of an earlier run of the daemon.
     let life: String
 
     /// A hub that remembers at least the last `capacity` events.
@@ -28,7 +28,7 @@ public final class EventHub: Sendable {
         self.state = Mutex(State(ring: EventRing(capacity: capacity)))
     }
 
-    /// Tells an event to everybody who listens, and keeps it for those who come back.
+    /// Sends an event to all listeners, and keeps it for those that come back.
     public func publish(_ event: DaemonEvent) {
         let wakers = self.state.withLock { state in
             state.ring.append(event)
@@ -50,7 +50,7 @@ public final class EventHub: Sendable {
             guard state.wakers.count < limit else { return nil }
             state.lastID += 1
             state.wakers[state.lastID] = waker
-            // A number of another life, or of nobody knows which, says nothing of the events here.
+            // A number of another run, or of an unknown one, says nothing of the events here.
             let isKnown = last == nil || last?.life == self.life
             let start = isKnown ? state.ring.start(after: last?.sequence) : state.ring.startOfAll
             return EventSubscription(hub: self, id: state.lastID, start: start, wakes: wakes, waker: waker)
@@ -104,7 +104,7 @@ final class EventSubscription: Sendable {
         self.hub.unsubscribe(self.id)
     }
 
-    /// What the stream calls an event.
+    /// The stream's id of an event.
     func eventID(of event: DaemonEvent) -> EventID { EventID(life: self.hub.life, sequence: event.sequence) }
 
     /// The next events from a place on, at most 100.

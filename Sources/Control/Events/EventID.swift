@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a stream calls an event: `LIFE-SEQUENCE`.
+/// The id of an event in a stream: `LIFE-SEQUENCE`.
 ///
-/// Sequence numbers begin anew with each life of the daemon: they alone do not tell which event was meant.
+/// Sequence numbers restart with each run of the daemon: they alone do not identify an event.
 struct EventID: Sendable, Hashable, CustomStringConvertible {
-    /// The life that told the event, some letters; `nil` where only a number is known.
+    /// The run that sent the event, some letters; `nil` where only a number is known.
     var life: String?
     /// The event's number in that life.
     var sequence: UInt64
@@ -34,7 +34,7 @@ struct EventID: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// A name for a life of the daemon that no other has.
+    /// A unique name for a run of the daemon.
     static func randomLife() -> String {
         String((0..<8).map { _ in Character(Unicode.Scalar(UInt8.random(in: 0x61...0x7a))) })
     }

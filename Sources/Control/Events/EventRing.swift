@@ -6,9 +6,9 @@ import Model
 ///
 /// Events have places, counted from 0, which are never used again; the sequence numbers of the events may have gaps.
 struct EventRing: Sendable {
-    /// What a reader gets.
+    /// The result of a read.
     enum Batch: Sendable, Hashable {
-        /// Events, perhaps none, and the place to go on at.
+        /// Events, perhaps none, and the index to continue at.
         case events([DaemonEvent], next: UInt64)
         /// Events between the reader and the oldest one are forgotten.
         case lost
@@ -57,7 +57,7 @@ struct EventRing: Sendable {
         return Start(place: self.first + UInt64(seen) + 1, hasGap: false)
     }
 
-    /// Where a client begins of which nobody can tell what it saw.
+    /// The start for a client whose last seen event is unknown.
     var startOfAll: Start { Start(place: self.first, hasGap: true) }
 
     /// Up to `limit` events from a place on.

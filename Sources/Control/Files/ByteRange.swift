@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a `Range` header field asks for of a content of known length (RFC 9110 section 14).
+/// The part that a `Range` header field requests of a content of known length (RFC 9110 section 14).
 enum ByteRange: Sendable, Hashable {
     /// Everything: there is no range, or one that is ignored, as several at once or other units are.
     case whole

@@ -54,7 +54,7 @@ struct FileResponder: Sendable {
                     let bytes = try await NIOThreadPool.singleton.runIfActive {
                         try file.read(offset: start, count: count)
                     }
-                    // The file was cut meanwhile: the length is promised, so only breaking off is honest.
+                    // The file was cut in between: the length is promised, and only breaking off is honest.
                     guard !bytes.isEmpty else { throw ServedFile.Failure.missing }
                     offset += Int64(bytes.count)
                     try await writer.write(ByteBuffer(bytes: bytes))

@@ -20,11 +20,11 @@ struct TarArchive: Sendable, Hashable {
         var modified: Int64
     }
 
-    /// What is at an offset.
+    /// The content at an offset.
     enum Piece: Sendable, Hashable {
         /// These bytes, at least one.
         case bytes(ArraySlice<UInt8>)
-        /// So many bytes, at least one, of the file of that index, from an offset of the file on.
+        /// This many bytes, at least one, of the file of that index, from an offset of the file on.
         case file(index: Int, offset: Int64, count: Int)
     }
 
@@ -53,7 +53,7 @@ struct TarArchive: Sendable, Hashable {
         self.length = position + Int64(2 * Self.blockBytes)
     }
 
-    /// What is at an offset, up to `count` bytes of it; both within the archive and positive.
+    /// The content at an offset, up to `count` bytes of it; both within the archive and positive.
     func piece(at offset: Int64, count: Int) -> Piece {
         let index = self.starts.partitioningIndex { $0 > offset } - 1
         guard index >= 0 else { return .bytes(Self.zeros(count)) }

@@ -88,7 +88,7 @@ export class RecordingView {
       history.replaceState(null, "", momentLink(id, moment));
     } : null);
     this.root.replaceChildren(...this.#content(recording));
-    this.timeline.update(recording.state === "recording" ? null : timeline);
+    this.#showTimeline(recording, timeline);
     this.#show(recording);
     if (Number.isFinite(seconds)) {
       this.timeline.show(seconds);
@@ -165,6 +165,12 @@ export class RecordingView {
       recording.state === "recording" ? null : h("div", { class: "dialog-actions needs-control" },
         button("remove", "Delete", () => this.#delete(recording), { about: "recording", class: "danger" })),
     ].filter(Boolean);
+  }
+
+  /** Nothing while the recording goes on; images once an export has said where they are. */
+  #showTimeline(recording, timeline) {
+    const isOver = recording.state !== "recording";
+    this.timeline.update(isOver ? timeline : null, isOver && Boolean(recording.certificate));
   }
 
   #show(recording) {
@@ -266,7 +272,7 @@ export class RecordingView {
       const [recording, timeline] = await Promise.all([get(path("recordings", id)), course(id)]);
       if (this.id !== id) return;
       this.#show(recording);
-      this.timeline.update(recording.state === "recording" ? null : timeline);
+      this.#showTimeline(recording, timeline);
       this.player?.offer(recording);
     } catch {
       // Gone, or the connection is lost: the page shows either.

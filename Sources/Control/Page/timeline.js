@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The course of a recording: a lane for each participant, a lane of marks, and a list of everything that happened.
 
+import { path } from "./api.js";
 import { h, name, s, setAttribute } from "./dom.js";
 import { duration } from "./format.js";
+import { stills } from "./stills.js";
 
 const WIDTH = 1000;
 const HEIGHT = 10;
 const STEP_SECONDS = 5;
 const PAGE_SECONDS = 60;
 const MOST_MOMENTS = 500;
+const IMAGES = 8;
 const NEAR = 0.01;
 
 const SENTENCES = {
@@ -36,6 +39,7 @@ export class Timeline {
     this.seek = seek;
     this.duration = 0;
     this.position = 0;
+    this.strip = h("div", { class: "strip", "aria-hidden": "true" });
     this.lanes = h("div", { class: "lanes" });
     this.head = h("div", { class: "playhead" });
     this.slider = h("div", { class: "scrub", role: "slider", tabindex: 0, "aria-label": "Position", "aria-valuemin": 0,
@@ -44,11 +48,11 @@ export class Timeline {
     this.legend = h("p", { class: "legend muted small-print" });
     this.moments = h("ol", { class: "moments" });
     this.element = h("section", { class: "timeline", "aria-label": "Timeline", hidden: true },
-      h("div", { class: "lanes-frame" }, this.lanes, this.slider), this.legend, this.moments);
+      h("div", { class: "lanes-frame" }, this.strip, this.lanes, this.slider), this.legend, this.moments);
   }
 
-  /** Shows a timeline of the daemon; null hides everything. */
-  update(timeline) {
+  /** Shows a timeline of the daemon, with images if the recording has some; null hides everything. */
+  update(timeline, hasImages = false) {
     this.element.hidden = !timeline || !(timeline.durationSeconds > 0);
     if (this.element.hidden) return;
     this.duration = timeline.durationSeconds;
@@ -69,7 +73,19 @@ export class Timeline {
       this.seek ? h("a", { href: momentLink(this.id, event.at) }, duration(event.at)) : h("span", {}, duration(event.at)),
       h("bdi", {}, SENTENCES[event.kind](event)))),
     ...(left > 0 ? [h("li", { class: "muted" }, `and ${left} more`)] : []));
+    if (hasImages && this.seek && !this.strip.hasChildNodes()) this.strip.replaceChildren(...this.#images());
     this.show(this.position);
+  }
+
+  /** Images of moments, each in the middle of its stretch. */
+  #images() {
+    return Array.from({ length: IMAGES }, (_, index) => {
+      const image = h("img", { alt: "", hidden: true });
+      const place = h("span", {}, image);
+      const seconds = Math.floor(this.duration * (index + 0.5) / IMAGES);
+      stills.watch(place, image, `${path("recordings", this.id, "thumbnail.jpg")}?at=${seconds}`);
+      return place;
+    });
   }
 
   /** Moves the playhead. */

@@ -19,7 +19,7 @@ struct IdempotencyCache: Sendable {
         var key: String
     }
 
-    /// What to do with a request.
+    /// The decision about a request.
     enum Verdict: Sendable, Hashable {
         /// It is new: perform it, then call `finished`.
         case perform

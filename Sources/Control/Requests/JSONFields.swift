@@ -2,14 +2,14 @@
 
 import Basics
 
-/// The members of a JSON object, taken one by one; `finish` reports everything that is wrong at once, members included
-/// that nobody took.
+/// The members of a JSON object, taken one by one; `finish` reports all errors at once, including members that were not
+/// taken.
 struct JSONFields {
     private var members: [String: JSONValue]
     private let path: String
     private var problems: [String] = []
 
-    /// The members of an object; `path` stands before the names in problems.
+    /// The members of an object; `path` is put before the names in problems.
     init(_ members: [String: JSONValue], path: String = "") {
         self.members = members
         self.path = path

@@ -21,7 +21,7 @@ enum Endpoint: Sendable, Hashable {
     case webhooks, retryDelivery(String)
     case events, overview, reload
 
-    /// The scope that a client needs; `nil` for what everybody may ask.
+    /// The scope that a client needs; `nil` for requests open to all.
     var scope: Scope? {
         switch self {
         case .page, .liveness, .readiness, .showSession, .openSession, .closeSession, .description: nil
@@ -35,7 +35,7 @@ enum Endpoint: Sendable, Hashable {
         }
     }
 
-    /// What metrics count it under.
+    /// The group of its metrics.
     var group: RouteGroup {
         switch self {
         case .page: .dashboard
@@ -52,7 +52,7 @@ enum Endpoint: Sendable, Hashable {
         }
     }
 
-    /// What the request body must be.
+    /// The rule for its request body.
     var body: BodyRule {
         switch self {
         case .openSession, .addRoom: .json
@@ -80,7 +80,7 @@ enum Endpoint: Sendable, Hashable {
     }
 }
 
-/// What a request body must be.
+/// The rule for a request body.
 enum BodyRule: Sendable, Hashable {
     /// Empty, or ignored where a method has none.
     case none

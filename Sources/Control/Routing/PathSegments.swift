@@ -4,7 +4,7 @@ import Basics
 
 /// The path of a request target (RFC 3986 section 3.3), split and then percent-decoded once.
 ///
-/// What comes out is data: it may hold slashes, dots and anything else but control characters.
+/// The result is data: it may hold slashes, dots and anything else but control characters.
 enum PathSegments {
     /// Longest decoded segment in Unicode code points, which JSON Schema counts too.
     ///

@@ -69,7 +69,7 @@ struct Query {
         }
     }
 
-    /// Throws `badRequest` with everything that is wrong, names included that nobody took.
+    /// Throws `badRequest` with all errors, including names that were not taken.
     consuming func finish() throws(Problem) {
         let all = self.problems + self.values.keys.sorted().map { "\(Self.quoted($0)) is not known here" }
         guard all.isEmpty else { throw Problem(.badRequest, "The query is wrong.", problems: Array(all.prefix(20))) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a room can be told, as the path says it.
+/// An action on a room, as it appears in the path.
 enum RoomVerb: String, Sendable, Hashable, CaseIterable {
     case record, pause, resume, stop, keyframe, camera, mark
 

@@ -19,7 +19,7 @@ struct Route: Sendable, Hashable {
         return self.endpoints.first { $0.0 == wanted }?.1
     }
 
-    /// What metrics count the path's requests under, whatever their method.
+    /// The group of the metrics of the path's requests, whatever their method.
     var group: RouteGroup { self.endpoints.first?.1.group ?? .other }
 
     /// The methods there are, as `Allow` lists them (RFC 9110 section 10.2.1).

@@ -32,7 +32,7 @@ public struct ControlConfiguration: Sendable {
         }
     }
 
-    /// What is bounded, and where.
+    /// Limits of the server.
     public struct Limits: Sendable, Hashable {
         /// Longest request body in bytes; a longer one is answered with 413.
         public var bodyBytes = 64 * 1024
@@ -66,9 +66,9 @@ public struct ControlConfiguration: Sendable {
     public var port: Int
     /// Serves HTTPS with this identity; `nil` serves HTTP.
     public var tls: TLS?
-    /// Who may do what; empty is allowed on loopback only, and then everybody on this host may do everything.
+    /// Tokens and their scopes; empty is allowed on loopback only, and then every user of this host may do everything.
     public var tokens: [BearerToken]
-    /// Origins, such as `https://panel.example.org`, whose pages may use the interface; empty: only our own page.
+    /// Origins, such as `https://panel.example.org`, whose pages may use the HTTP API; empty: only our own page.
     public var allowedOrigins: [String]
     /// Names, apart from those of loopback, under which clients may address a server without tokens.
     public var hostNames: [String]
@@ -76,7 +76,7 @@ public struct ControlConfiguration: Sendable {
     public var rate: Rate
     /// How many wrong tokens a client address may send: a person mistypes now and then, a program that guesses is slow.
     public var wrongTokens: Rate
-    /// What is bounded.
+    /// Limits of the server.
     public var limits: Limits
 
     /// HTTP on loopback, open to this host.

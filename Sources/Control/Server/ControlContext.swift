@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// What comes with a request but is not in it: the connection.
+/// Context that comes with a request but is not in it: the connection.
 struct ControlContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// The client's address without its port; empty if it has none.

@@ -61,7 +61,7 @@ final class ControlResponder: HTTPResponder {
         return request.method == .head ? response.createHeadResponse() : response
     }
 
-    /// What metrics count a request under; also one that is refused before its path is looked at.
+    /// The group of a request's metrics; also for one that is refused before its path is read.
     private static func group(of request: Request) -> RouteGroup {
         guard let segments = try? PathSegments.decode(request.uri.path) else { return .other }
         return Route(segments)?.group ?? .other

@@ -14,8 +14,8 @@ public import ServiceLifecycle
 
 /// The HTTP interface of the daemon: rooms, recordings, events, figures and the dashboard.
 ///
-/// `run` serves until it is cancelled or told to stop gracefully: then it takes no more connections, ends event streams,
-/// lets other requests finish for `Limits.shutdownTime`, and returns.
+/// `run` serves until it is cancelled or asked to stop gracefully: then it takes no more connections, ends event
+/// streams, lets other requests finish for `Limits.shutdownTime`, and returns.
 public final class ControlServer: Service {
     private let configuration: ControlConfiguration
     private let events: EventHub
@@ -33,7 +33,7 @@ public final class ControlServer: Service {
     /// - Parameters:
     ///   - configuration: how it listens, and whom it lets in.
     ///   - backend: what it asks.
-    ///   - events: what `GET /v1/events` tells.
+    ///   - events: the events of `GET /v1/events`.
     ///   - metrics: the text of `GET /metrics` in a format.
     ///   - logger: where requests and failures are logged.
     ///   - onAnswer: called for each answer when its head is known.
@@ -163,7 +163,7 @@ public final class ControlServer: Service {
         } catch {
             throw ControlServerError(.identity, "The certificate and the key cannot be used together.")
         }
-        // The framework tells of each start and stop; what matters of it is logged here.
+        // The framework logs each start and stop; the relevant part is logged here.
         var quiet = self.logger
         quiet.logLevel = max(self.logger.logLevel, .warning)
         return Application(

@@ -18,10 +18,10 @@ public struct ControlServerError: Error, Sendable, Hashable, CustomStringConvert
 
     /// The kind of failure.
     public var code: Code
-    /// One sentence for people.
+    /// One human-readable sentence.
     public var message: String
 
-    /// The sentence for people.
+    /// The human-readable sentence.
     public var description: String { self.message }
 
     init(_ code: Code, _ message: String) {

@@ -65,7 +65,7 @@ extension HTTPField.Name {
     static let secFetchSite = fieldName("Sec-Fetch-Site")
     /// `Referrer-Policy` (W3C).
     static let referrerPolicy = fieldName("Referrer-Policy")
-    /// `X-Accel-Buffering`: tells a proxy to pass events on at once.
+    /// `X-Accel-Buffering`: makes a proxy pass events on at once.
     static let accelBuffering = fieldName("X-Accel-Buffering")
 }
 

@@ -3,6 +3,7 @@
 import Basics
 import Catalogue
 import ConfigurationFile
+import Fleet
 import FoundationEssentials
 import Glibc
 import Logging
@@ -78,6 +79,7 @@ actor Janitor: Service {
     private func measure() async {
         let settings = await self.supervisor.configuration.storage
         self.governor.minimumChanged(settings.minimumFreeBytes)
+        self.store.signer.use(settings.signingKey)
         self.store.uploads.use(settings.upload)
         do throws(StorageError) {
             let storage = self.store.catalogue.storage
@@ -224,23 +226,4 @@ struct DiskUsage: Sendable, Hashable {
     var secondsUntilFull: Double?
     /// Whether the storage directory can be written.
     var isWritable = true
-}
-
-/// What may be recorded at present, by the room on the disk.
-enum RecordingLimit: Sendable, Hashable {
-    case everything
-    case soundOnly
-    case nothing
-
-    /// What of an order may be carried out.
-    func limited(_ order: RecordSpec?) -> RecordSpec? {
-        guard var order else { return nil }
-        switch self {
-        case .everything: return order
-        case .nothing: return nil
-        case .soundOnly:
-            order.video = false
-            return order.audio ? order : nil
-        }
-    }
 }

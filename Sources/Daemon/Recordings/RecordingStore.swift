@@ -20,6 +20,7 @@ struct RecordingStore: Service {
     let recovery: RecordingRecovery
     let retention: Retention
     let uploads: UploadService
+    let signer: CertificateSigner
     private let shutdownLimit: Duration
 
     /// The last known figures, from memory: never waits, from any thread.
@@ -47,9 +48,17 @@ struct RecordingStore: Service {
         metrics: DaemonMetrics,
         logger: Logger
     ) {
-        let context = StoreContext(catalogue: catalogue, jobs: jobs, bus: bus, metrics: metrics, logger: logger)
+        let context = StoreContext(
+            catalogue: catalogue,
+            jobs: jobs,
+            bus: bus,
+            metrics: metrics,
+            logger: logger,
+            signer: CertificateSigner(logger)
+        )
         self.catalogue = catalogue
         self.ledger = context.ledger
+        self.signer = context.signer
         self.exports = ExportService(context, limit: exportJobs)
         self.keeper = RecordingKeeper(context, exports: self.exports, roomOrders: roomOrders)
         self.recovery = RecordingRecovery(context, keeper: self.keeper, repairInterval: repairInterval)

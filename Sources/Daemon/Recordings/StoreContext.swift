@@ -16,6 +16,7 @@ struct StoreContext: Sendable {
     let metrics: DaemonMetrics
     let logger: Logger
     let ledger = RecordingLedger()
+    let signer: CertificateSigner
     /// Each part works on it; code that must not wait for the disk asks for `RecordingStore.figures`.
     let thread = DiskThread(name: "recordings")
 
@@ -60,10 +61,14 @@ struct StoreContext: Sendable {
     }
 
     /// Takes what a recording's folder says; false if that could not be read or noted.
+    ///
+    /// The certificate of one that is finished is signed first.
     @discardableResult
     func refresh(_ path: String, as state: RecordingEntry.State) async -> Bool {
         await self.attempt("note a recording") {
-            try await self.catalogue.refresh(try RecordingFolder.open(path: path), as: state)
+            let folder = try RecordingFolder.open(path: path)
+            if state == .finished { self.signer.sign(folder) }
+            return try await self.catalogue.refresh(folder, as: state)
         } != nil
     }
 

@@ -26,4 +26,13 @@ extension RoomConfiguration {
         }
         return spec
     }
+
+    /// How it is recorded on request where its definition records nothing.
+    func recordByHand(in configuration: DaemonConfiguration) -> RecordSpec {
+        var record = RecordSpec()
+        record.isAutomatic = false
+        record.announcement = self.announcement
+        record.synchroniseMilliseconds = Int(configuration.storage.synchroniseEvery.milliseconds)
+        return record
+    }
 }

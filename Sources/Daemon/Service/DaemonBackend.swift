@@ -143,16 +143,20 @@ struct DaemonBackend: ControlBackend {
         }
     }
 
-    func thumbnail(recording id: String) async throws(ControlError) -> [UInt8] {
+    func thumbnail(recording id: String, at second: Int?) async throws(ControlError) -> [UInt8] {
         let (entry, folder) = try await self.found(id)
-        let videos = entry.tracks.filter { $0.media == .video }
-        // The participant who sent most is most worth a look.
-        guard let track = videos.max(by: { $0.bytes < $1.bytes }) else {
-            throw ControlError(.notFound, "the recording has no video")
-        }
         return try await self.supervisor.stills.image { () async throws(ControlError) -> StillMaker.Keyframe in
-            let still = try await Self.translated { try await Self.onDisk { try folder.still(of: track.file) } }
-            guard let still else { throw ControlError(.notFound, "the recording has no keyframe") }
+            let still = try await Self.translated {
+                try await Self.onDisk {
+                    // The participant who sent most is most worth a look.
+                    guard let second else {
+                        let track = entry.tracks.filter { $0.media == .video }.max { $0.bytes < $1.bytes }
+                        return try track.flatMap { try folder.still(of: $0.file) }
+                    }
+                    return try Manifest.read(folder)?.certificate?.still(in: folder, at: Int64(second) * 1_000_000_000)
+                }
+            }
+            guard let still else { throw ControlError(.notFound, "the recording has no video there") }
             return (still.codec.rawValue, still.rotation.rawValue, still.bytes)
         }
     }
@@ -381,5 +385,17 @@ extension RecordingResource {
         let names = status.participants.filter { ids.contains($0.id) }.map(\.shownName)
         self.participants = self.participants.filter { !ids.contains($0) && !names.contains($0) } + names
         self.bytes = max(self.bytes, Int64(clamping: recorded.reduce(0) { $0 &+ $1.bytes }))
+    }
+}
+
+extension Certificate {
+    /// A keyframe of the track with the most bytes of those that have video in the second that begins at a time.
+    fileprivate func still(in folder: RecordingFolder, at nanoseconds: Int64) throws(StorageError) -> RecordedStill? {
+        let tracks = self.tracks.filter { track in
+            let offset = nanoseconds &- track.startNanoseconds
+            return track.media == .video && offset > -1_000_000_000 && offset < track.durationNanoseconds
+        }
+        guard let track = tracks.max(by: { $0.bytes < $1.bytes }) else { return nil }
+        return try folder.still(of: track.file, at: nanoseconds &- track.startNanoseconds)
     }
 }

@@ -7,9 +7,9 @@ import Model
 /// Somebody who waits for a worker's answer about a room.
 struct PendingRequest {
     enum Question: Hashable {
-        /// Answered by a status with one of these states.
-        case status(Set<RoomStatus.RecordingState>)
-        /// Answered when the command is performed: not every change shows in a status.
+        /// Answered by a status with this revision of the room's spec, or a newer one; refused with that part of it.
+        case inForce(UInt64, RoomPart)
+        /// Answered when the command is performed.
         case done
         /// Answered by the parts of a keyframe.
         case keyframe(participant: String)
@@ -45,11 +45,11 @@ struct PendingRequest {
     mutating func hear(_ event: WorkerEvent, of worker: WorkerID) -> Answer? {
         guard worker == self.worker else { return nil }
         switch (event, self.question) {
-        case (.status(self.room, let status), .status(let states)):
-            return states.contains(status.recordingState) ? .done : nil
-        case (.left(self.room, _), .status):
+        case (.status(self.room, let status), .inForce(let revision, let part)):
+            return Self.answer(of: status, revision, part)
+        case (.left(self.room, _), .inForce(_, .recording)):
             return .done
-        case (.left(self.room, _), .done), (.left(self.room, _), .graphs), (.left(self.room, _), .keyframe):
+        case (.left(self.room, _), _):
             return .refused("the room was left before that")
         case (.commandDone(_, _, let number), .done) where number == self.number:
             return .done
@@ -66,6 +66,12 @@ struct PendingRequest {
         default:
             return nil
         }
+    }
+
+    /// What a status says of a part of a revision; `nil` if the revision is not in force yet.
+    static func answer(of status: RoomStatus, _ revision: UInt64, _ part: RoomPart) -> Answer? {
+        guard let current = status.revision, current >= revision else { return nil }
+        return status.refused?[part].map { .refused($0) } ?? .done
     }
 
     private mutating func take(_ part: KeyframePart) -> Answer? {

@@ -84,37 +84,25 @@ extension Supervisor {
         try self.refuseIfBusy()
         switch action {
         case .record:
-            try self.orderRecording(of: entry.definition)
+            try self.refuseFullDisk(name)
+            self.intend(name) { $0.startRecording() }
             self.book.request(name, true)
             self.updateWish(name)
             self.apply(.retry(room: name))
             // A worker that is yet to join is told when it does.
-            try await self.tell(name, .record(room: name), until: .status([.recording, .waiting]), mustBeThere: false)
-        case .pause:
-            let before = self.recordingState(of: name)
-            try await self.tell(name, .pause(room: name), until: .status([.paused]))
-            self.apply(.order(room: name, .pause))
-            if before != .paused { self.publish(.recordingPaused, of: name) }
-        case .resume where self.fleet.rooms[name]?.ordered == .hold:
-            // What was paused has ended: another recording begins.
-            try self.orderRecording(of: entry.definition)
-            try await self.tell(name, .record(room: name), until: .status([.recording, .waiting]), mustBeThere: false)
-        case .resume:
-            let before = self.recordingState(of: name)
-            try await self.tell(name, .resume(room: name), until: .status([.recording, .waiting]))
-            if before == .paused { self.publish(.recordingResumed, of: name) }
-            // The disk may have ended it meanwhile.
-            if self.fleet.rooms[name]?.order.record != nil { self.apply(.order(room: name, .record)) }
+            try await self.waitForRecording(of: name)
+        case .pause: try await self.pause(name)
+        case .resume: try await self.resume(name)
         case .stop:
-            self.apply(.order(room: name, .stop))
-            try await self.tell(name, .stopRecording(room: name), until: .status([.off]), mustBeThere: false)
+            self.intend(name) { $0.stopRecording() }
+            try await self.waitForRecording(of: name)
             if entry.definition.join != .always {
                 self.book.request(name, false)
                 self.updateWish(name, because: "stopped by request")
             }
         case .requestKeyframe(let participant):
             try await self.tell(name, .requestKeyframe(room: name, participant: participant))
-        case .camera(let order): try await self.setCamera(order, of: name)
+        case .camera(let camera): try await self.setCamera(camera, of: name)
         case .changeCamera(let change): try await self.changeCamera(change, of: name)
         case .mark(let text):
             try await self.tell(name, .mark(room: name, text: text))
@@ -164,71 +152,121 @@ extension Supervisor {
         self.bus.publish(kind, room: name, recording: self.fleet.rooms[name]?.status.recording?.id, details)
     }
 
-    /// Notes that a room is to be recorded; throws `unavailable` if nothing of it may be at present.
-    private func orderRecording(of room: RoomConfiguration) throws(ControlError) {
-        guard self.recordingLimit.limited(room.spec.record ?? RecordSpec()) != nil else {
-            throw ControlError(.unavailable, "nothing is recorded: the disk is almost full")
-        }
-        self.apply(.order(room: room.name, .record))
-        self.order(room)
+    private func refuseFullDisk(_ name: String) throws(ControlError) {
+        guard self.intents[name]?.mayRecord != true else { return }
+        throw ControlError(.unavailable, "nothing is recorded: the disk is almost full")
     }
 
-    private func setCamera(_ order: SendSpec?, of name: String) async throws(ControlError) {
+    private func pause(_ name: String) async throws(ControlError) {
+        guard self.fleet.commandable(name) != nil else { throw Self.nobodyThere(name) }
+        let before = self.recordingState(of: name)
+        guard self.intend(name, { $0.pause() }) == true else { throw Self.nothingRecorded }
+        do throws(ControlError) {
+            try await self.waitForRecording(of: name)
+        } catch {
+            self.intend(name) { $0.withdrawPause() }
+            throw error
+        }
+        let recording = self.fleet.rooms[name]?.unfinished?.id
+        self.intend(name) { $0.acceptPause(of: recording) }
+        if before != .paused { self.publish(.recordingPaused, of: name) }
+    }
+
+    private func resume(_ name: String) async throws(ControlError) {
+        let before = self.recordingState(of: name)
+        switch self.intents[name]?.hand {
+        case .held:
+            // What was paused has ended: another recording begins.
+            try self.refuseFullDisk(name)
+        case .asDefined, .on, .paused, .off, nil:
+            guard self.fleet.commandable(name) != nil else { throw Self.nobodyThere(name) }
+            guard let room = self.fleet.rooms[name], room.unfinished != nil, room.spec.recording != .off else {
+                throw Self.nothingRecorded
+            }
+        }
+        self.intend(name) { $0.startRecording() }
+        try await self.waitForRecording(of: name)
+        if before == .paused { self.publish(.recordingResumed, of: name) }
+    }
+
+    /// Waits until the worker does what is wanted of the recording; without a worker, the next one will.
+    private func waitForRecording(of name: String) async throws(ControlError) {
+        guard let worker = self.fleet.commandable(name) else { return }
+        _ = try await self.waitForIntent(of: name, in: worker, .recording)
+    }
+
+    /// Waits until a worker has what is wanted of a room in force.
+    ///
+    /// - Returns: false if it did not say so in time.
+    private func waitForIntent(
+        of name: String,
+        in worker: WorkerID,
+        _ part: RoomPart
+    ) async throws(ControlError) -> Bool {
+        guard let room = self.fleet.rooms[name] else { return false }
+        var answer = PendingRequest.answer(of: room.status, room.revision, part)
+        if answer == nil { answer = await self.ask(worker, room: name, .inForce(room.revision, part)) }
+        switch answer {
+        case .refused(let reason): throw ControlError(.conflict, reason)
+        case .done: return true
+        case .silence, .keyframe, .graphs, nil: return false
+        }
+    }
+
+    private func setCamera(_ camera: SendSpec?, of name: String) async throws(ControlError) {
+        var camera = camera
+        camera?.pipelines = self.configuration.pipelines.directory
+        let request = RoomIntent.CameraRequest.camera(camera)
+        self.intend(name) { $0.mute(for: request) }
         try await self.beginCameraTurn(name)
         defer { self.endCameraTurn(name) }
         // It may be another room since.
-        guard order == nil || self.book.entries[name]?.definition.takesMedia != false else {
+        guard camera == nil || self.book.entries[name]?.definition.takesMedia != false else {
             throw ControlError(.conflict, "the room \(name) only plays, and takes nothing that we could send")
         }
-        var order = order
-        order?.pipelines = self.configuration.pipelines.directory
-        if let order { self.noteMutes(order.mutes, of: name) }
-        try await self.tell(name, .camera(room: name, order))
-        self.note(order, of: name)
+        try await self.request(request, of: name)
     }
 
     private func changeCamera(_ change: CameraChange, of name: String) async throws(ControlError) {
+        self.intend(name) { $0.mute(for: .change(change)) }
         try await self.beginCameraTurn(name)
         defer { self.endCameraTurn(name) }
-        guard let order = self.fleet.rooms[name]?.order.send else {
+        guard self.intents[name]?.hasCamera == true else {
             throw ControlError(.conflict, "room \"\(name)\" has no camera (send:)")
         }
         // Who is muted between two calls is muted in the next one; captures are looked for where they are opened.
         let namesCaptures = change.video != nil || change.audio != nil || change.parameters != nil
-        let changed = change.applied(to: order)
-        self.noteMutes(changed.mutes, of: name)
-        try await self.tell(name, .camera(room: name, changed), mustBeThere: namesCaptures)
-        // A reload may have come in between.
-        guard let order = self.fleet.rooms[name]?.order.send else { return }
-        self.note(change.applied(to: order), of: name)
+        try await self.request(.change(change), of: name, mustBeThere: namesCaptures)
     }
 
-    /// Notes what is to be muted before the worker is told of the rest: it holds also where that is refused, or not answered,
-    /// and no later change takes it back by mistake.
-    private func noteMutes(_ mutes: CameraMutes, of name: String) {
-        guard let before = self.fleet.rooms[name]?.order.send else { return }
-        var order = before
-        order.mutes.formUnion(mutes)
-        if order != before { self.note(order, of: name) }
-    }
-
-    /// Tells a room's worker something, and waits for what answers the question.
-    private func tell(
-        _ name: String,
-        _ command: WorkerCommand,
-        until question: PendingRequest.Question = .done,
+    /// Has a room's camera be as requested; a worker that refuses, or does not answer in time, never does it.
+    private func request(
+        _ request: RoomIntent.CameraRequest,
+        of name: String,
         mustBeThere: Bool = true
     ) async throws(ControlError) {
-        guard let worker = self.fleet.commandable(name) else {
-            if mustBeThere { throw Self.nobodyThere(name) }
-            return
-        }
+        let worker = self.fleet.commandable(name)
+        if worker == nil, mustBeThere { throw Self.nobodyThere(name) }
         try self.refuseIfBusy()
-        switch await self.ask(worker, command, room: name, question) {
+        self.intend(name) { $0.request(request) }
+        do throws(ControlError) {
+            if let worker, try await !self.waitForIntent(of: name, in: worker, .send) {
+                throw ControlError(.unavailable, "the worker of \(name) did not say whether it did that")
+            }
+        } catch {
+            self.intend(name) { $0.withdrawCamera() }
+            throw error
+        }
+        self.intend(name) { $0.acceptCamera() }
+    }
+
+    /// Has a room's worker perform a command, and waits until it did.
+    private func tell(_ name: String, _ command: WorkerCommand) async throws(ControlError) {
+        guard let worker = self.fleet.commandable(name) else { throw Self.nobodyThere(name) }
+        switch await self.ask(worker, command, room: name, .done) {
         case .refused(let reason): throw ControlError(.conflict, reason)
-        case .silence where question == .done:
-            throw ControlError(.unavailable, "the worker of \(name) did not say whether it did that")
-        case .done, .silence, .keyframe, .graphs: break
+        case .silence: throw ControlError(.unavailable, "the worker of \(name) did not say whether it did that")
+        case .done, .keyframe, .graphs: break
         }
     }
 
@@ -248,6 +286,8 @@ extension Supervisor {
     static func unknown(_ name: String) -> ControlError {
         ControlError(.notFound, "there is no room named \(name)")
     }
+
+    private static let nothingRecorded = ControlError(.conflict, "nothing is recorded")
 
     private static func nobodyThere(_ name: String) -> ControlError {
         ControlError(.conflict, "the daemon is not in the room \(name) at present")
@@ -271,6 +311,8 @@ extension Supervisor {
         resource.next = self.book.nextWindow(of: name, after: Date()).map { start in
             UTCTime(nanosecondsSince1970: Int64(start.timeIntervalSince1970) * 1_000_000_000).iso8601
         }
+        // Between the daemon and its worker.
+        (resource.status.revision, resource.status.refused) = (nil, nil)
         if inFull { resource.definition = entry.definition.shownDefinition }
         // Where the storage is on this host is nobody's business outside.
         if let recording = resource.status.recording {

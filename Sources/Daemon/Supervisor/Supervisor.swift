@@ -17,7 +17,7 @@ import ServiceLifecycle
 actor Supervisor: Service {
     /// Longest wait for a worker's answer to a request of the interface.
     private static let answerLimit = Duration.seconds(3)
-    /// A camera is tried before it is sent, and no worker begins one that has waited for 25 s; our own commands wait for 35 s.
+    /// Longest wait for a change of a camera, into which a worker looks for 25 s at most; our own commands wait for 35 s.
     private static let doneLimit = Duration.seconds(30)
     /// A turn that is later than this is told to the fleet: a busy machine is not that late.
     private static let longestDelay = Duration.seconds(2)
@@ -37,9 +37,9 @@ actor Supervisor: Service {
     let logger: Logger
     var configuration: DaemonConfiguration
     var book = RoomRegistry()
-    /// What rooms send since somebody told them.
-    private var cameras = LiveCameras()
-    private(set) var recordingLimit = RecordingLimit.everything
+    /// What is wanted of each room.
+    private(set) var intents: [String: RoomIntent] = [:]
+    private var recordingLimit = RecordingLimit.everything
     /// Rooms that have shown no picture yet since they were joined, and when that was.
     private var awaitingFirstFrame: [String: Duration] = [:]
     var fleet: Fleet
@@ -316,10 +316,12 @@ actor Supervisor: Service {
         case .recordingStarted(let room, let reference):
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
             self.feed(.started(room: room, reference, exports: self.book.exports(of: room) ?? []), of: room)
+            self.intend(room) { $0.recordingBegan(reference.id) }
         case .recordingFinished(let room, let reference, let reason):
             // The store publishes it, with the note that this is done.
             let exports = self.book.exports(of: room)
             self.feed(.finished(room: room, reference, reason: reason, exports: exports), of: room)
+            self.intend(room) { $0.recordingEnded(reference.id) }
         case .recordingDegraded(let room, let reference, let reason, let byDisk):
             self.bus.publish(.recordingDegraded, room: room, recording: reference.id, ["reason": reason])
             guard byDisk else { return }
@@ -367,70 +369,54 @@ actor Supervisor: Service {
     // MARK: Rooms
 
     func define(_ room: RoomConfiguration, origin: RoomRegistry.Origin) {
-        let wasRecorded = self.book.entries[room.name]?.definition.spec.record != nil
-        // Whoever says now that nothing is recorded says it of what was begun by hand, too.
-        let endsRecording = room.spec.record == nil && wasRecorded
         self.book.set(room, origin: origin)
-        self.order(room, keepsByHand: !endsRecording)
+        var spec = room.spec(in: self.configuration)
+        // Another directory counts from the next start on: the catalogue is in this one.
+        spec.storage = self.recordings.storage
+        spec.outputs = self.rtsp.outputs(of: room.name) + spec.outputs
+        let byHand = room.recordByHand(in: self.configuration)
+        if self.intents[room.name] == nil {
+            let limit = self.recordingLimit
+            let intent = RoomIntent(spec, byHand: byHand, takesMedia: room.takesMedia, limit: limit)
+            self.intents[room.name] = intent
+            self.apply(.define(intent.spec, revision: intent.revision))
+        } else {
+            self.intend(room.name) { $0.define(spec, byHand: byHand, takesMedia: room.takesMedia) }
+        }
         self.updateWish(room.name)
     }
 
-    /// Tells the fleet what a room's worker is told at present.
-    ///
-    /// - Parameter keepsByHand: whether somebody's order may record what the definition does not.
-    func order(_ room: RoomConfiguration, keepsByHand: Bool = true) {
-        var room = room
-        if keepsByHand, room.spec.record == nil {
-            room.spec.record = self.recordedByHand(room.name)
-            room.spec.record?.announcement = room.announcement
-        }
-        var order = room.spec(in: self.configuration)
-        // Another directory counts from the next start on: the catalogue is in this one.
-        order.storage = self.recordings.storage
-        order.record = self.recordingLimit.limited(order.record)
-        // What somebody told it to send may be of another URL.
-        order.send = room.takesMedia ? self.cameras.order(of: room.name, defined: order.send) : nil
-        let feeds = self.rtsp.outputs(of: room.name)
-        order.outputs = feeds + order.outputs
-        self.apply(.define(order))
+    /// Changes what is wanted of a room; its worker hears of it, and so does the next one.
+    @discardableResult
+    func intend<Result>(_ name: String, _ change: (inout RoomIntent) -> Result) -> Result? {
+        guard var intent = self.intents[name] else { return nil }
+        let before = intent.revision
+        let result = change(&intent)
+        self.intents[name] = intent
+        if intent.revision != before { self.apply(.define(intent.spec, revision: intent.revision)) }
+        return result
     }
 
-    /// How a room is recorded whose definition records nothing, and whose recording somebody ordered: a limit needs
-    /// something to limit.
-    private func recordedByHand(_ name: String) -> RecordSpec? {
-        switch self.fleet.rooms[name]?.ordered {
-        case .record, .pause:
-            var record = RecordSpec()
-            record.isAutomatic = false
-            return record
-        case .stop, .hold, nil:
-            return nil
-        }
-    }
-
-    /// Keeps what a room sends since it was told, for its next worker too.
-    func note(_ order: SendSpec?, of name: String) {
-        guard let room = self.book.entries[name]?.definition else { return }
-        self.cameras.note(order, of: name, defined: room.spec(in: self.configuration).send)
-        self.order(room)
-    }
-
-    /// Says what may be recorded by the room on the disk; holds for every room, until it is said again.
+    /// Limits what may be recorded to the space on the disk; holds for every room, until the next limit.
     func limitRecording(to limit: RecordingLimit) {
         self.recordingLimit = limit
-        for entry in self.book.entries.values { self.order(entry.definition) }
+        for name in self.intents.keys { self.intend(name) { $0.limit(to: limit) } }
     }
 
     func remove(_ name: String) {
         self.book.remove(name)
-        self.cameras.remove(name)
+        self.intents[name] = nil
         self.rtsp.forget(name)
         self.apply(.remove(room: name))
     }
 
     /// - Parameter reason: why the room is not wanted, if it is not.
     func updateWish(_ name: String, because reason: String = "it is not wanted") {
-        self.apply(.want(room: name, self.book.isWanted(name, at: Date()), because: reason))
+        let isWanted = self.book.isWanted(name, at: Date())
+        let isLeft = !isWanted && self.fleet.rooms[name]?.isWanted == true
+        self.apply(.want(room: name, isWanted, because: reason))
+        // Only now: a worker that is about to leave begins nothing.
+        if isLeft { self.intend(name) { $0.forgetRecording() } }
     }
 
     private func updateWishes() {
@@ -498,15 +484,19 @@ actor Supervisor: Service {
     /// Whether too many requests wait for workers for another one to be sent.
     var isBusy: Bool { self.pendingRequests.count >= Self.maximumPendingRequests }
 
-    /// Sends a command and waits for what the worker says to it; sends nothing while too many others wait.
-    func ask(_ worker: WorkerID, _ command: WorkerCommand, room: String, _ question: PendingRequest.Question) async
-        -> PendingRequest.Answer
-    {
+    /// Waits for what a worker says to a question, and sends the command that asks it, if any; sends nothing while too many
+    /// others wait.
+    func ask(
+        _ worker: WorkerID,
+        _ command: WorkerCommand? = nil,
+        room: String,
+        _ question: PendingRequest.Question
+    ) async -> PendingRequest.Answer {
         guard !self.isBusy else { return .silence }
         let limit =
             switch question {
-            case .done, .graphs: Self.doneLimit
-            case .status, .keyframe: Self.answerLimit
+            case .done, .graphs, .inForce(_, .send): Self.doneLimit
+            case .inForce, .keyframe: Self.answerLimit
             }
         return await withCheckedContinuation { continuation in
             self.nextRequest += 1
@@ -518,7 +508,7 @@ actor Supervisor: Service {
                 deadline: self.now + limit,
                 continuation: continuation
             )
-            self.send(command, to: worker, number: self.nextRequest)
+            if let command { self.send(command, to: worker, number: self.nextRequest) }
         }
     }
 

@@ -30,7 +30,7 @@ struct WorkerClaims {
         unheard: Int
     ) -> String? {
         if let reason = fleet.refusal(of: event, from: worker) { return reason }
-        guard let room = event.room, let storage = fleet.rooms[room]?.order.storage else { return nil }
+        guard let room = event.room, let storage = fleet.rooms[room]?.spec.storage else { return nil }
         let known = self.recordings[worker]?[room] ?? []
         switch event {
         case .recordingStarted(_, let reference):

@@ -91,9 +91,9 @@ final class WebhookChannel: Sendable {
             do {
                 while !self.isStopped, self.environment.now() >= resumption, let delivery = try await self.dueDelivery()
                 {
-                    let asked = try await self.perform(delivery, sender, isFirstFailure: failures == 0)
-                    failures = asked == nil ? 0 : failures + 1
-                    resumption = asked.map { self.pause(after: failures, asked: $0) } ?? resumption
+                    let pause = try await self.perform(delivery, sender, failures: failures)
+                    failures = pause == nil ? 0 : failures + 1
+                    resumption = pause ?? resumption
                 }
                 next = try await self.environment.catalogue.nextDue(of: self.key).map { due in
                     let now = self.environment.now()
@@ -117,12 +117,14 @@ final class WebhookChannel: Sendable {
 
     /// Makes one attempt and notes what came of it.
     ///
-    /// - Returns: nil if the receiver answered as it should; else the least wait that it asked for.
+    /// - Parameter failures: the attempts that failed since the last that did not.
+    /// - Returns: nil if the receiver answered as it should; else when the next attempt may be made.
     private func perform(
         _ delivery: DeliveryEntry,
         _ sender: WebhookSender,
-        isFirstFailure: Bool
-    ) async throws -> Duration? {
+        failures: Int
+    ) async throws -> UTCTime? {
+        let isFirstFailure = failures == 0
         let (webhook, policy) = self.state.withLock { ($0.webhook, $0.policy) }
         let outcome = await sender.attempt(delivery, to: webhook, policy: policy, now: self.environment.now())
         let catalogue = self.environment.catalogue
@@ -137,15 +139,16 @@ final class WebhookChannel: Sendable {
             try await self.fail(delivery, reason, due: nil, level: .warning)
             return nil
         case .failed(let reason, let wait):
+            let now = self.environment.now()
             let due = self.environment.schedule.next(
                 failures: delivery.attempts + 1,
                 created: delivery.created,
-                now: self.environment.now(),
+                now: now,
                 random: .random(in: 0...1),
                 asked: wait
             )
             try await self.fail(delivery, reason, due: due, level: isFirstFailure || due == nil ? .warning : .debug)
-            return wait
+            return self.end(ofPauseAfter: failures + 1, asked: wait, now: now)
         case .cancelled:
             throw CancellationError()
         }
@@ -165,10 +168,10 @@ final class WebhookChannel: Sendable {
         self.log(level, due == nil ? "webhook delivery failed for good" : "webhook delivery failed", delivery, reason)
     }
 
-    private func pause(after failures: Int, asked: Duration) -> UTCTime {
+    private func end(ofPauseAfter failures: Int, asked: Duration, now: UTCTime) -> UTCTime {
         let schedule = self.environment.schedule
         let delay = min(schedule.delay(failures: failures, random: .random(in: 0...1)), Self.longestPause)
-        return self.environment.now().adding(max(delay, schedule.bounded(asked)))
+        return now.adding(max(delay, schedule.bounded(asked)))
     }
 
     private func wake(at time: UTCTime) -> Scheduled<Void> {

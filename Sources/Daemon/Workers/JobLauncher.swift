@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Foundation
 import Model
 import Subprocess
@@ -92,27 +93,21 @@ struct JobLauncher: Sendable {
     ) async -> Result<[UInt8], JobFailure> {
         do {
             let input = try Self.memory(holding: bytes)
-            return try await withThrowingTaskGroup(of: Result<[UInt8], JobFailure>.self) { group in
-                group.addTask {
-                    let result = try await Subprocess.run(
-                        .path(self.executable),
-                        arguments: Arguments(executablePathOverride: "tapedeck", remainingValues: arguments),
-                        environment: self.environment.environment,
-                        input: .fileDescriptor(input, closeAfterSpawningProcess: true),
-                        output: .bytes(limit: maximumBytes),
-                        error: .currentStandardError
-                    )
-                    if let failure = JobFailure(result.terminationStatus) { return .failure(failure) }
-                    return .success(result.standardOutput)
-                }
-                group.addTask {
-                    try await Task.sleep(for: limit)
-                    return .failure(JobFailure(description: "ended because it took longer than \(limit)"))
-                }
-                // What is cancelled is ended at once.
-                defer { group.cancelAll() }
-                return try await group.next() ?? .failure(JobFailure(description: "not run"))
+            let result = try await within(limit) {
+                try await Subprocess.run(
+                    .path(self.executable),
+                    arguments: Arguments(executablePathOverride: "tapedeck", remainingValues: arguments),
+                    environment: self.environment.environment,
+                    input: .fileDescriptor(input, closeAfterSpawningProcess: true),
+                    output: .bytes(limit: maximumBytes),
+                    error: .currentStandardError
+                )
             }
+            guard let result else {
+                return .failure(JobFailure(description: "ended because it took longer than \(limit)"))
+            }
+            if let failure = JobFailure(result.terminationStatus) { return .failure(failure) }
+            return .success(result.standardOutput)
         } catch {
             return .failure(JobFailure(description: "could not be run: \(error)"))
         }

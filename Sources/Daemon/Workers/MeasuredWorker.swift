@@ -59,7 +59,7 @@ public final class MeasuredWorker: Sendable {
     }
 
     /// Has it join a room.
-    public func join(_ order: RoomSpec) { self.mailbox.send(WorkerCommand.join(order)) }
+    public func join(_ spec: RoomSpec) { self.mailbox.send(WorkerCommand.be(spec, revision: 1)) }
 
     /// What it uses, as it told last, and when that was; once a second.
     public var vitals: (WorkerVitals, at: ContinuousClock.Instant)? { self.state.withLock { $0.vitals } }

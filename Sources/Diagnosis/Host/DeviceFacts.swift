@@ -4,7 +4,7 @@ internal import FoundationEssentials
 internal import GStreamer
 internal import Glibc
 
-/// Cameras, sound cards and graphics cards of this host.
+/// Cameras, audio devices and graphics cards of this host.
 struct DeviceFacts: Sendable, Hashable {
     /// A device file and what came of opening it.
     struct Node: Sendable, Hashable {
@@ -16,9 +16,9 @@ struct DeviceFacts: Sendable, Hashable {
 
     /// Cameras that could be asked.
     var cameras: [VideoDevice]
-    /// Sound inputs, as `hw:CARD,DEVICE name`.
+    /// Audio inputs, as `hw:CARD,DEVICE name`.
     var soundInputs: [String]
-    /// Every device file for pictures, sound and encoding.
+    /// Every device file for video, audio and encoding.
     var nodes: [Node]
 
     var findings: [Finding] {

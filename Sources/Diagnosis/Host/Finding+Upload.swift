@@ -4,7 +4,7 @@ internal import Delivery
 internal import Model
 
 extension Finding {
-    /// What a trial of the remote came to.
+    /// The finding of a trial of the remote.
     init(_ upload: UploadSpec, failure: RemoteFailure?) {
         guard let failure else {
             let works = "\(upload.remote) takes files and gives them back"

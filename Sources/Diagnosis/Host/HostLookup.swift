@@ -8,7 +8,7 @@ enum HostLookup {
     /// How long the resolver may take.
     private static let deadline = Duration.seconds(3)
 
-    /// What came of a look-up.
+    /// The result of a look-up.
     enum Outcome: Sendable, Hashable {
         /// Numeric addresses, in the resolver's order; never empty.
         case found(addresses: [String])

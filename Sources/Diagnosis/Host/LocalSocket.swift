@@ -10,7 +10,7 @@ enum LocalSocket {
     /// A ClientHello without anything in it (RFC 8446): every server that speaks TLS answers with an alert, and some do not
     /// answer plain HTTP at all.
     private static let emptyHello: [UInt8] = [0x16, 3, 1, 0, 4, 1, 0, 0, 0]
-    /// What records of TLS begin with that hold an alert or a handshake.
+    /// First bytes of TLS records that hold an alert or a handshake.
     private static let recordTypes: ClosedRange<UInt8> = 0x15...0x16
 
     /// Whether a UDP port can be taken on every address.
@@ -28,10 +28,10 @@ enum LocalSocket {
         }
     }
 
-    /// Who has a TCP port of this host.
+    /// The state of a TCP port of this host.
     ///
     /// Blocks as long as the system's resolver does if `host` is a name; a name means its first address, as to the server.
-    /// - Parameter hasTLS: whether our server there speaks TLS; nobody can tell then whether it is ours.
+    /// - Parameter hasTLS: whether our server there speaks TLS; then it cannot be recognised as ours.
     static func state(host: String, port: UInt16, hasTLS: Bool = false) -> NetworkFacts.PortState {
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICSERV

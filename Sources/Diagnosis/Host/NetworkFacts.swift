@@ -7,15 +7,15 @@ internal import Glibc
 
 /// Addresses and ports of this host.
 struct NetworkFacts: Sendable, Hashable {
-    /// What holds the port of the HTTP interface.
+    /// The holder of the HTTP API's port.
     enum PortState: Sendable, Hashable {
-        /// Nobody.
+        /// None.
         case free
         /// A running Tapedeck.
         case ours
-        /// Somebody who speaks TLS, as our interface does.
+        /// A server that speaks TLS, as our HTTP API does.
         case perhapsOurs
-        /// Somebody else, or it may not be taken.
+        /// Another process has it, or it may not be taken.
         case taken(String)
     }
 

@@ -10,7 +10,7 @@ struct StorageFacts: Sendable, Hashable {
     var writeError: String?
     /// Bytes that this account may still write; `nil` if unknown.
     var free: UInt64?
-    /// Bytes that have to stay free.
+    /// Bytes that must stay free.
     var minimumFree: UInt64
 
     var findings: [Finding] {

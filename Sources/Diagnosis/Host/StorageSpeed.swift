@@ -31,7 +31,7 @@ enum StorageSpeed {
 }
 
 extension Capacity.Host {
-    /// What this host has, with its storage tried: up to 64 MB are written, for two seconds at most.
+    /// The resources of this host, with its storage tried: up to 64 MB are written, for two seconds at most.
     ///
     /// Blocks.
     /// - Returns: `nil` if the directory cannot be written.

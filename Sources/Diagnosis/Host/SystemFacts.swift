@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What clock, limits, memory and account of this host mean for recording.
+/// Clock, limits, memory and account of this host, and their effect on recording.
 struct SystemFacts: Sendable, Hashable {
     /// Whether something keeps the clock in time; `nil` if unknown.
     var clockIsSynchronised: Bool?

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the kernel says in files below `/proc` and `/sys`; a file that is hidden or strange says nothing.
+/// Reads files of the kernel below `/proc` and `/sys`; a file that is hidden or strange gives no values.
 enum SystemFiles {
     /// A line of `/proc/PID/limits`: the limit in force.
     struct Limit: Sendable, Hashable {

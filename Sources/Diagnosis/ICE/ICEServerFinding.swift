@@ -2,7 +2,7 @@
 
 internal import Signalling
 
-/// What an answer of a STUN or TURN server means for the user.
+/// The meaning of a STUN or TURN server's answer for the user.
 extension ICEServerTrial.Outcome {
     /// The finding for the server at `url`; `found` never holds a password.
     func finding(_ url: ICEServerURL) -> Finding {

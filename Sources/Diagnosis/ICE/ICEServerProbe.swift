@@ -21,13 +21,13 @@ enum ICEServerProbe {
         case .failed(let reason):
             return HostLookup.finding(server.url.host, purpose: "ICE server", .failed(reason))
         case .found(let addresses):
-            // Connections try every address by themselves.
+            // Connections themselves try every address.
             let hosts = server.url.transport == .udp ? Array(addresses.prefix(self.mostAddresses)) : [server.url.host]
             return await self.firstAnswer(server, hosts).finding(server.url)
         }
     }
 
-    /// What the first host says that says anything; of hosts that do not, what the first one came to.
+    /// The first answer of a host; if no host answers, the failure of the first one.
     private static func firstAnswer(
         _ server: DoctorSettings.ICEServer,
         _ hosts: [String]
@@ -61,7 +61,7 @@ enum ICEServerProbe {
             connected = ClientBootstrap(group: loop).connectTimeout(self.limit).connect(host: host, port: url.port)
         }
         let tls = url.transport == .tls ? try NIOSSLContext(configuration: .makeClientConfiguration()) : nil
-        // In one step of the event loop: what a handshake comes to before the conversation is there nobody would hear.
+        // In one step of the event loop: the result of a handshake would be lost before the conversation exists.
         connected.flatMapThrowing { channel in
             let pipeline = channel.pipeline.syncOperations
             if url.transport == .udp { try pipeline.addHandler(DatagramOpener()) }
@@ -102,7 +102,7 @@ private final class ICEServerConversation: ChannelInboundHandler {
     private var trial: ICEServerTrial
     private var request: [UInt8]
     private var repetition: Scheduled<Void>?
-    /// What came of the next message over a connection.
+    /// Bytes of the next message over a connection.
     private var pending: [UInt8] = []
 
     init(_ server: DoctorSettings.ICEServer, _ outcome: EventLoopPromise<ICEServerTrial.Outcome>) {

@@ -2,14 +2,14 @@
 
 internal import Platform
 
-/// What is asked of a STUN or TURN server, and what its answers mean: its words only, no network.
+/// The requests to a STUN or TURN server, and the meaning of its answers: messages only, no network.
 ///
 /// ```
 ///   STUN:  binding ───────────────► ended
 ///   TURN:  asking ──► signing ────► ended
 ///             └───── no password is needed ─┘
 /// ```
-/// `ended` is terminal. Whatever is no answer to what was asked last is ignored.
+/// `ended` is terminal. A message that does not answer the last request is ignored.
 struct ICEServerTrial: ~Copyable {
     /// How it ended.
     enum Outcome: Sendable, Hashable {
@@ -25,13 +25,13 @@ struct ICEServerTrial: ~Copyable {
         case unreachable(String)
         /// Nothing came back in time.
         case silent
-        /// What came back is no answer.
+        /// The message is no answer.
         case strange
         /// We cannot sign what is asked of a server that wants a password; why.
         case unsigned(String)
     }
 
-    /// What to do next.
+    /// The next step.
     enum Step: Hashable {
         /// Send these bytes, again and again until an answer comes.
         case ask([UInt8])

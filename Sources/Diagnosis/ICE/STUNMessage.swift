@@ -59,7 +59,7 @@ struct STUNMessage: Sendable, Hashable {
             let (type, length) = (Self.number(rest.prefix(2)), Int(Self.number(rest.dropFirst(2).prefix(2))))
             rest = rest.dropFirst(4)
             guard rest.count >= length else { return nil }
-            // Of several with one type only the first counts (RFC 8489 section 14).
+            // If several have one type, only the first counts (RFC 8489 section 14).
             if let attribute = Attribute(rawValue: type), self.attributes[attribute] == nil {
                 self.set(attribute, Array(rest.prefix(length)))
             }

@@ -5,7 +5,7 @@ internal import PipelineCatalogue
 
 /// The encoder files of one codec, best first.
 struct Encoders: Sendable, Hashable {
-    /// What came of trying one.
+    /// The result of a trial.
     enum Trial: Sendable, Hashable {
         /// An element that it requires is not installed.
         case absent
@@ -15,7 +15,7 @@ struct Encoders: Sendable, Hashable {
         case fails(String)
     }
 
-    /// What is encoded.
+    /// The codec of the encoder.
     var codec: MediaCodec
     /// The pipeline files, best first.
     var files: [PipelineFile]
@@ -25,7 +25,7 @@ struct Encoders: Sendable, Hashable {
         [MediaCodec.h264, .vp8, .vp9].map { Encoders(codec: $0, files: pipelines.encoders(of: $0.capsName)) }
     }
 
-    /// What does not work without any; nil for what is sent only where somebody asks for it.
+    /// The effect of having none; nil for kinds that are sent only on request.
     private var meaning: String? {
         switch self.codec {
         case .h264: "H.264 cannot be sent; peers that take VP8 get VP8"
@@ -36,7 +36,7 @@ struct Encoders: Sendable, Hashable {
 
     private var title: String { self.codec == .h264 ? "H.264" : self.codec.encodingName }
 
-    /// What trying each encoder says; an encoder without a trial counts as absent.
+    /// The finding from the trials of all encoders; an encoder without a trial counts as absent.
     ///
     /// - Parameter trials: by the names of the files.
     func finding(_ trials: [String: Trial]) -> Finding {

@@ -2,11 +2,11 @@
 
 /// Elements of GStreamer that our own code names, by what they serve; what pipeline files use, they say themselves.
 struct NeededElements: Sendable, Hashable {
-    /// What for, in a few words.
+    /// The purpose, in a few words.
     var purpose: String
     /// How bad it is if one is missing.
     var ifMissing: Finding.Level
-    /// What does not work then.
+    /// The effect of their absence.
     var meaning: String
     /// The name of every element.
     var elements: [String]
@@ -76,7 +76,7 @@ struct NeededElements: Sendable, Hashable {
         ),
     ]
 
-    /// What the absence of `missing` elements means for this purpose.
+    /// The finding about `missing` elements for this purpose.
     ///
     /// - Parameter missing: names of elements that this host does not have; others than ours are ignored.
     func finding(missing: Set<String>) -> Finding {

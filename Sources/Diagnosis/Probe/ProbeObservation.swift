@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What came of a test camera's call, before it is judged.
+/// The media that came of a test camera's call, before the call is judged.
 public struct ProbeObservation: Sendable, Hashable {
-    /// A decoded picture of the test pattern.
+    /// A decoded frame of the test pattern.
     public struct Picture: Sendable, Hashable {
         /// When it is shown, on the clock of `beeps`, in nanoseconds.
         public var nanoseconds: Int64
@@ -13,7 +13,7 @@ public struct ProbeObservation: Sendable, Hashable {
         /// Whether it flashes.
         public var hasFlash: Bool
 
-        /// A picture with each part given.
+        /// A frame with each part given.
         public init(nanoseconds: Int64, writtenNanoseconds: Int64, counter: Int?, hasFlash: Bool) {
             self.nanoseconds = nanoseconds
             self.writtenNanoseconds = writtenNanoseconds
@@ -26,7 +26,7 @@ public struct ProbeObservation: Sendable, Hashable {
     public var framesPerSecond: Int
     /// How often media go through the network: 1, or 2 if they are sent back.
     public var trips: Int
-    /// When the camera began to join, on the clock of pictures in their file.
+    /// When the camera began to join, on the clock of frames in their file.
     public var joinNanoseconds: Int64
     /// When frame 0 was captured, on the same clock.
     public var firstFrameNanoseconds: Int64
@@ -36,9 +36,9 @@ public struct ProbeObservation: Sendable, Hashable {
     public var pictures: [Picture]
     /// When beeps start, in rising order.
     public var beeps: [Int64]
-    /// Packets of sound that came.
+    /// Audio packets that came.
     public var soundPackets: UInt64
-    /// Packets of sound that did not.
+    /// Audio packets that did not.
     public var lostSoundPackets: UInt64
 
     /// An observation with each part given.
@@ -69,7 +69,7 @@ public struct ProbeObservation: Sendable, Hashable {
     /// Beyond, the counter was misread or is of another camera.
     private static let longestDelay: Int64 = 30_000_000_000
 
-    /// How long a picture took from its capture to its file; nil if its counter cannot be ours.
+    /// How long a frame took from its capture to its file; nil if its counter cannot be ours.
     func delay(of picture: Picture) -> Int64? {
         guard let counter = picture.counter else { return nil }
         let captured = self.firstFrameNanoseconds + Int64(counter) * 1_000_000_000 / Int64(self.framesPerSecond)
@@ -77,11 +77,11 @@ public struct ProbeObservation: Sendable, Hashable {
         return (0...Self.longestDelay).contains(delay) ? delay : nil
     }
 
-    /// Pictures whose counters can be those of our camera.
+    /// Frames whose counters can be those of our camera.
     public var readablePictures: Int { self.pictures.count { self.delay(of: $0) != nil } }
 
-    /// Of what several participants sent, that which is of our camera: the most pictures that can be ours, and among
-    /// equals the shortest way; nil if nobody sent any.
+    /// Among the observations of several participants, that of our camera: the most frames that can be ours, and among
+    /// equals the shortest delay; nil if no participant sent any.
     public static func ours(_ observations: [ProbeObservation]) -> ProbeObservation? {
         func shortestDelay(_ observation: ProbeObservation) -> Int64 {
             observation.pictures.compactMap(observation.delay).min() ?? .max

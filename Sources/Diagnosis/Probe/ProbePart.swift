@@ -4,21 +4,21 @@
 public enum ProbePart: String, Sendable, Hashable, CaseIterable, Encodable {
     /// Seconds from joining to the first frame.
     case start
-    /// Frames, packets of sound or beeps that never came, in percent.
+    /// Frames, audio packets or beeps that never came, in percent.
     case loss
     /// Frames that came 200 ms or more after most, in percent.
     case lateness
-    /// Time in which the picture stood still, in percent.
+    /// Time in which the video was frozen, in percent.
     case freezes
-    /// Milliseconds between picture and sound.
+    /// Milliseconds between video and audio.
     case sync
     /// Milliseconds from capture to file, one way.
     case delay
 
-    /// Up to the lower bound a call has 100, from the upper one 0, and between them what is in proportion.
+    /// The score is 100 up to the lower bound, 0 from the upper one, and linear between them.
     ///
-    /// Sync: up to 45 ms nobody notices, beyond 185 ms nobody accepts (ITU-R BT.1359). Delay: up to 150 ms is good for
-    /// most, 400 ms the most to plan with (ITU-T G.114). Loss: lost packets of sound are heard from about 1 % on, as they
+    /// Sync: up to 45 ms is not noticed, beyond 185 ms is not accepted (ITU-R BT.1359). Delay: up to 150 ms is good for
+    /// most, 400 ms the most to plan with (ITU-T G.114). Loss: lost audio packets are heard from about 1 % on, as they
     /// are not asked for again. The others are what a person who waits or looks puts up with.
     var scale: ClosedRange<Double> {
         switch self {

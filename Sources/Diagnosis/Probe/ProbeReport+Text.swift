@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ProbeReport {
-    /// A table for people: part, score, what was measured; the score itself last.
+    /// A human-readable table: part, score, measurement; the score itself last.
     public var rows: [[String]] {
         let parts = self.parts.map { [$0.name.rawValue, String($0.score), self.text(of: $0.name)] }
         let total = self.weakest.map { "as good as the weakest part: \($0.rawValue)" } ?? "no problems found"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a call of a test camera is worth, 0 to 100, and what it rests on.
+/// The score of a test camera's call, 0 to 100, and the measurements behind it.
 ///
 /// A call is as good as the worst part of it, so the score is that of the weakest part.
 public struct ProbeReport: Sendable, Hashable, Encodable {
@@ -12,31 +12,31 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
         public var score: Int
     }
 
-    /// Pictures from the first to the last whose counter could be read.
+    /// Frames from the first to the last whose counter could be read.
     public struct Frames: Sendable, Hashable, Encodable {
-        /// That the camera captured.
+        /// Frames that the camera captured.
         public var expected = 0
-        /// That came, repeated and unreadable ones included.
+        /// Frames that came, repeated and unreadable ones included.
         public var received = 0
-        /// That never came.
+        /// Frames that never came.
         public var lost = 0
-        /// That came so much later than most.
+        /// Frames that came much later than most.
         public var late = 0
-        /// That show again what was shown before.
+        /// Frames that repeat an earlier one.
         public var repeated = 0
-        /// Whose counter cannot be read.
+        /// Frames whose counter cannot be read.
         public var unreadable = 0
     }
 
-    /// Packets of sound.
+    /// Audio packets.
     public struct Sound: Sendable, Hashable, Encodable {
-        /// That came.
+        /// Packets that came.
         public var packets: UInt64
-        /// That never came.
+        /// Packets that never came.
         public var lost: UInt64
     }
 
-    /// Times in which the picture stood still.
+    /// Times in which the video was frozen.
     public struct Freezes: Sendable, Hashable, Encodable {
         /// How often.
         public var count = 0
@@ -48,7 +48,7 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
 
     /// From capture to file.
     public struct Delay: Sendable, Hashable, Encodable {
-        /// Half of the pictures took no longer.
+        /// Half of the frames took no longer.
         public var medianMilliseconds: Double
         /// 95 of 100 took no longer.
         public var p95Milliseconds: Double
@@ -56,23 +56,23 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
         public var maximumMilliseconds: Double
     }
 
-    /// Of the weakest part, 0 to 100.
+    /// The score of the weakest part, 0 to 100.
     public var score: Int
     /// The part with the lowest score; nil if all have 100.
     public var weakest: ProbePart?
     /// Each part, in the order of `ProbePart`.
     public var parts: [Part]
-    /// From the first to the last picture in its file, and on to the end of the call if nothing moves any more.
+    /// From the first to the last frame in its file, or to the end of the call if nothing moves any more.
     public var seconds: Double
-    /// From the camera's joining to the first picture in its file.
+    /// From the camera's joining to the first frame in its file.
     public var firstFrameMilliseconds: Double
-    /// Pictures.
+    /// Frames.
     public var frames: Frames
-    /// Packets of sound.
+    /// Audio packets.
     public var sound: Sound
-    /// Times in which the picture stood still.
+    /// Times in which the video was frozen.
     public var freezes: Freezes
-    /// Beep minus flash, the median over all flashes: positive if sound is late; nil if none has a beep within 500 ms.
+    /// Beep minus flash, the median over all flashes: positive if audio is late; nil if none has a beep within 500 ms.
     public var avOffsetMilliseconds: Double?
     /// How many flashes have a beep.
     public var avOffsets: Int
@@ -86,7 +86,7 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
     /// A flash and a beep belong together if they are no farther apart; they come once a second.
     static let widestOffset: Int64 = 500_000_000
 
-    /// Judges a call; nil if no picture in it can be of our camera.
+    /// Judges a call; nil if no frame in it can be of our camera.
     public init?(_ observation: ProbeObservation) {
         var pictures = observation.pictures
         for index in pictures.indices where observation.delay(of: pictures[index]) == nil {
@@ -105,7 +105,7 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
         for picture in pictures {
             motion.take(picture, isLate: observation.delay(of: picture).map { $0 > median + Self.lateness })
         }
-        // What was captured last is on its way for as long as most were.
+        // The last captured frames are under way for as long as most were.
         motion.end(at: observation.endNanoseconds - median)
         self.frames = motion.frames
         self.freezes = motion.freezes
@@ -125,29 +125,30 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
         self.weakest = self.score < 100 ? weakest?.name : nil
     }
 
-    /// The share of frames, of packets of sound, or of beeps that never came: whichever is largest.
+    /// The share of frames, of audio packets, or of beeps that never came: whichever is largest.
     public var lossShare: Double { max(self.lostFrameShare, self.lostSoundShare, self.silentShare) }
     /// The share of frames that never came.
     public var lostFrameShare: Double { Self.share(self.frames.lost, of: self.frames.expected) }
-    /// The share of packets of sound that never came; 1 if there is no sound at all.
+    /// The share of audio packets that never came; 1 if there is no audio at all.
     public var lostSoundShare: Double {
         let all = self.sound.packets + self.sound.lost
         return all == 0 ? 1 : Double(self.sound.lost) / Double(all)
     }
-    /// The share of flashes without a beep, as of sound that stops while pictures go on, whose packets nobody misses.
+    /// The share of flashes without a beep, for example if audio stops while video continues, which shows in no packet
+    /// count.
     ///
-    /// Nothing up to a tenth, and not one flash at either end of the call, whose beep may be outside of what came. If none
-    /// has a beep, nothing is in sync; loss does not tell.
+    /// Nothing up to a tenth, and not one flash at either end of the call, whose beep may be outside of the recording.
+    /// If none has a beep, nothing is in sync, and loss is not counted.
     public var silentShare: Double {
         let share = Self.share(self.flashes - self.avOffsets - 2, of: self.flashes)
         return self.avOffsets > 0 && share > 0.1 ? share : 0
     }
     /// The share of frames that came late.
     public var lateShare: Double { Self.share(self.frames.late, of: self.frames.received) }
-    /// The share of the time in which the picture stood still.
+    /// The share of the time in which the video was frozen.
     public var frozenShare: Double { self.seconds > 0 ? min(1, self.freezes.milliseconds / 1000 / self.seconds) : 0 }
 
-    /// What a part is judged by, in the unit of its scale.
+    /// The figure that a part is judged by, in the unit of its scale.
     private func figure(of part: ProbePart, trips: Int) -> Double {
         switch part {
         case .start: self.firstFrameMilliseconds / 1000
@@ -191,7 +192,7 @@ private struct Motion {
     var frames = ProbeReport.Frames()
     var freezes = ProbeReport.Freezes()
     private var firstWritten: Int64?
-    /// The newest picture that showed something new.
+    /// The newest frame that showed something new.
     private var newest: (counter: Int, written: Int64, position: Int)?
     private var firstCounter = 0
     private var lastWritten: Int64 = 0
@@ -210,7 +211,7 @@ private struct Motion {
     /// - Parameter isLate: nil if the counter cannot be read.
     mutating func take(_ picture: ProbeObservation.Picture, isLate: Bool?) {
         guard let counter = picture.counter else {
-            // What comes before the first counter is not of the call that is measured.
+            // Frames before the first counter are not of the call that is measured.
             guard self.newest != nil else { return }
             self.frames.received += 1
             self.frames.unreadable += 1
@@ -227,7 +228,7 @@ private struct Motion {
                 self.frames.repeated += 1
                 return
             }
-            // A frame that is shown again stands for one that is not shown.
+            // A repeated frame replaces one that is not shown.
             let missing = (counter - newest.counter) - (self.frames.received - newest.position)
             self.frames.lost += max(0, missing)
             self.note(step: picture.writtenNanoseconds - newest.written)

@@ -2,16 +2,16 @@
 
 /// How many rooms of which kind a host records at a time, by what a few of them cost.
 ///
-/// Cost is the difference between two loads, so what a worker costs by itself does not count for each room. Some of the
-/// host is left for exports, bursts and everything else that runs there.
+/// Cost is the difference between two loads, which is why the fixed cost of a worker does not count for each room. Some
+/// of the host is left for exports, bursts and everything else that runs there.
 public struct Capacity: Sendable, Hashable, Codable {
-    /// What somebody in a room sends.
+    /// Media that a participant sends.
     public struct Media: Sendable, Hashable, Codable {
         /// `720p30`.
         public var name: String
-        /// For people: codec and bit rate.
+        /// Human-readable: codec and bit rate.
         public var details: String
-        /// Bits a second, pictures and sound together.
+        /// Bits a second, video and audio together.
         public var bitsPerSecond: Int
 
         /// Media with each part given.
@@ -20,11 +20,11 @@ public struct Capacity: Sendable, Hashable, Codable {
         }
     }
 
-    /// What one worker was seen to use.
+    /// Measured use of one worker.
     public struct Load: Sendable, Hashable {
         /// Rooms that were recorded, each with one sender.
         public var rooms: Int
-        /// Of one core, 1 for all of it.
+        /// Share of one core, 1 for all of it.
         public var processorShare: Double
         /// Resident memory of the worker.
         public var residentBytes: Int64
@@ -35,13 +35,13 @@ public struct Capacity: Sendable, Hashable, Codable {
         }
     }
 
-    /// What there is to use.
+    /// Available resources.
     public struct Host: Sendable, Hashable, Codable {
         /// Cores.
         public var processors: Int
         /// Memory that is free or can be made free.
         public var memoryBytes: Int64
-        /// What the storage takes, forced to the disk.
+        /// The write rate of the storage, forced to the disk.
         public var storageBytesPerSecond: Int64
 
         /// A host with each part given.
@@ -54,19 +54,19 @@ public struct Capacity: Sendable, Hashable, Codable {
 
     /// Rooms of one kind, and what each of them takes.
     public struct Rooms: Sendable, Hashable, Codable {
-        /// What is sent in each.
+        /// The media of each participant.
         public var media: Media
         /// Per cent of one core.
         public var processorPercent: Double
         /// Bytes of memory.
         public var memoryBytes: Int64
-        /// So many the processors take.
+        /// Rooms that the processors allow.
         public var byProcessor: Int
-        /// So many the memory takes.
+        /// Rooms that the memory allows.
         public var byMemory: Int
-        /// So many the storage takes.
+        /// Rooms that the storage allows.
         public var byStorage: Int
-        /// So many rooms of this kind, and no others, can be recorded.
+        /// Rooms of this kind that can be recorded if there are no others.
         public var rooms: Int
     }
 
@@ -86,7 +86,7 @@ public struct Capacity: Sendable, Hashable, Codable {
     /// One for each kind.
     public var kinds: [Rooms]
 
-    /// What follows from loads that rise: the first is one room, each next one has more rooms of one kind.
+    /// The capacity from loads that rise: the first is one room, each next one has more rooms of one kind.
     ///
     /// - Parameters:
     ///   - first: one room of the first kind.
@@ -96,7 +96,7 @@ public struct Capacity: Sendable, Hashable, Codable {
         self.roomsPerWorker = roomsPerWorker
         self.kinds = []
         var before = first
-        // What the worker takes by itself; each room has its part of it.
+        // The fixed use of a worker; each room has its part of it.
         var own = (processor: 0.0, memory: Int64(0))
         for (media, load) in steps {
             let more = max(1, load.rooms - before.rooms)
@@ -149,7 +149,7 @@ public struct Capacity: Sendable, Hashable, Codable {
             }
     }
 
-    /// What the report is made of, and what to do with it.
+    /// The basis of the report, and how to use it.
     public var remarks: [String] {
         let host = self.host
         let memory = amount(UInt64(clamping: host.memoryBytes))

@@ -12,13 +12,13 @@ public struct Finding: Sendable, Hashable, Codable {
         case problem
     }
 
-    /// What it belongs to.
+    /// The area of a finding.
     public enum Area: String, Sendable, Hashable, Codable, CaseIterable {
         /// The media library and its plugins.
         case gstreamer
-        /// What can be sent.
+        /// Encoders for sending.
         case encoders
-        /// Cameras, sound cards, graphics cards.
+        /// Cameras, audio devices, graphics cards.
         case devices
         /// Addresses, ports, names.
         case network
@@ -28,17 +28,17 @@ public struct Finding: Sendable, Hashable, Codable {
         case system
     }
 
-    /// What it belongs to.
+    /// Its area.
     public var area: Area
-    /// What was looked at, in a few words.
+    /// The subject, in a few words.
     public var name: String
     /// How good it is.
     public var level: Level
-    /// What was found.
+    /// The result.
     public var found: String
-    /// What that means for the user; `nil` if all is well.
+    /// The effect on the user; `nil` if all is well.
     public var meaning: String?
-    /// What to do about it, other than to install packages.
+    /// The remedy, other than to install packages.
     public var remedy: String?
     /// Debian packages that bring what is missing.
     public var packages: [String]

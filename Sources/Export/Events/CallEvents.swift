@@ -10,7 +10,7 @@ import Timeline
 struct CallEvents {
     /// The most chapters of a file, the one at its beginning included.
     static let maximumChapters = 1_000
-    /// So much earlier or later than a pause's markers, a gap is that pause.
+    /// A gap whose ends are within this distance of a pause's markers is that pause.
     private static let pauseMargin: Int64 = 1_500_000_000
     /// A track that begins so much before the other one ends takes its place.
     private static let longestOverlap: Int64 = 500_000_000
@@ -20,12 +20,12 @@ struct CallEvents {
     /// Events that were too many to remember.
     private(set) var forgottenCount: Int
 
-    /// Gathers what the journal and the units of the exported tracks tell.
+    /// Gathers events from the journal and from the units of the exported tracks.
     ///
     /// - Parameters:
-    ///   - contents: whose journal tells what the units do not.
+    ///   - contents: the recording, whose journal adds the events that the units do not show.
     ///   - merge: the tracks, all read.
-    ///   - spec: which part of the recording they are; events outside are left out.
+    ///   - spec: the exported part of the recording; events outside are left out.
     init(_ contents: RecordingContents, _ merge: TrackMerge, _ spec: ExportSpec) {
         self.forgottenCount = contents.happenings.leftOutCount
         let end = merge.tallies.map(\.endNanoseconds).max() ?? 0
@@ -69,7 +69,7 @@ struct CallEvents {
                 }
                 return !isPause && !Self.isCoveredElsewhere(event, tracks)
             }
-            // What signalling tells goes before what the media look like.
+            // An event from signalling takes precedence over one inferred from the media.
             return !(event.isGuess && event.participant.map(signalled.contains) ?? false)
         }
         self.forgottenCount += tracks.reduce(0) { $0 + $1.forgottenCount }
@@ -93,7 +93,7 @@ struct CallEvents {
         return chapters
     }
 
-    /// What is missing in the chapters, as a sentence; `nil` if nothing is.
+    /// A sentence about events left out of the chapters; `nil` if there are none.
     var warning: String? {
         let count = self.forgottenCount + max(0, self.events.count - (Self.maximumChapters - 1))
         return count == 0 ? nil : "\(count) events of the call have no chapter: a file has \(Self.maximumChapters)"
@@ -117,7 +117,7 @@ struct CallEvents {
         return pauses
     }
 
-    /// Where a participant's pictures or sound go on in another codec, on the same track or another one.
+    /// Changes of a participant's video or audio to another codec, on the same track or another one.
     private static func codecChanges(_ tracks: [EventTrack]) -> [CallEvent] {
         var changes: [CallEvent] = []
         var last: [String: EventTrack.Run] = [:]

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds stretches of units so small that they say nothing: digital silence, or pictures in which nothing moves.
+/// Finds stretches of units so small that they have no content: digital silence, or video without motion.
 struct QuietRun {
     /// A stretch; `end` is `nil` while it lasts.
     struct Stretch: Hashable {

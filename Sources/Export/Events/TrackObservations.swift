@@ -3,9 +3,9 @@
 internal import Basics
 import Matroska
 
-/// What the units of one track tell of the call, without being decoded.
+/// Events that the units of one track show without being decoded.
 struct TrackObservations {
-    /// A change of picture size.
+    /// A change of frame size.
     struct Resize: Hashable {
         var nanoseconds: Int64
         var before: String
@@ -68,14 +68,14 @@ struct TrackObservations {
         self.size = (width, height)
     }
 
-    /// Whether a unit is as small as silence or a picture without change is.
+    /// Whether a unit is as small as one of silence or of unchanged video.
     private func isQuiet(_ payload: [UInt8], _ isKeyframe: Bool) -> Bool {
         switch self.codec {
         case .opus: return payload.count <= Self.largestSilentOpus || payload == self.lastSound
         case .pcmu, .pcma: return payload.first.map { first in payload.allSatisfy { $0 == first } } ?? true
         case .vp8, .vp9, .h264:
             let pixels = self.size.map { $0.width * $0.height } ?? 0
-            // Chromium codes a switched-off camera as black pictures: 146 bytes of VP8 at 640×360.
+            // Chromium codes a switched-off camera as black frames: 146 bytes of VP8 at 640×360.
             return payload.count <= (isKeyframe ? max(256, pixels / 256) : max(64, pixels / 1_024))
         }
     }

@@ -4,7 +4,8 @@ import Timeline
 
 /// When each participant was in the call, on the session clock.
 struct Presence {
-    /// Somebody who is gone for less than this, as while a connection is made anew, was there all the time.
+    /// A participant that is absent for less than this, for example while a connection is replaced, counts as present
+    /// all the time.
     private static let shortestAbsence: Int64 = 1_000_000_000
 
     private var stays: [String: [Range<Int64>]]

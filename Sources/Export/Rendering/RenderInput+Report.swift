@@ -37,7 +37,7 @@ extension RenderInput {
         return ExportProgress(bytesDone: min(UInt64(done), self.bytes), bytesTotal: self.bytes)
     }
 
-    /// What was made; `note` adds what the recording is worth.
+    /// The report on the file; `note` adds the verdict on the recording.
     ///
     /// - Parameter warnings: what the recording itself has no part in.
     public func report(

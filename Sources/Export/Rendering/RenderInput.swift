@@ -6,15 +6,15 @@ public import Model
 public import Storage
 import Timeline
 
-/// What is rendered: the participants of a recording and their units, in time from the beginning of the range.
+/// The input of a rendering: the participants of a recording and their units, in time from the beginning of the range.
 ///
 /// It reads a recording as exports do: times are those of the session clock, and a file that cannot be used is a warning.
 public struct RenderInput {
-    /// Somebody who was in the call.
+    /// A participant of the call.
     public struct Participant: Sendable, Hashable {
         /// The room server's name for the peer.
         public var id: String
-        /// What people call the participant; anything that a peer can send.
+        /// Display name of the participant; anything that a peer can send.
         public var name: String
         /// When the participant was there, in nanoseconds from the beginning of the range.
         public var presence: [Range<Int64>]
@@ -39,7 +39,7 @@ public struct RenderInput {
             sum &+ max(0, min(track.endNanoseconds, self.durationNanoseconds) &- max(0, track.firstNanoseconds))
         }
     }
-    /// UTC of the range's beginning, if the recording tells.
+    /// UTC of the range's beginning, if the recording has it.
     public let start: UTCTime?
     /// Bytes of all track files.
     public let bytes: UInt64
@@ -123,7 +123,7 @@ public struct RenderTrack {
         public var payload: [UInt8]
     }
 
-    /// What a picture or a packet lasts, where nothing else is known.
+    /// Duration of a frame or a packet, where nothing else is known.
     private static let lastUnit: Int64 = 20_000_000
 
     private var source: TrackSource
@@ -162,7 +162,7 @@ public struct RenderTrack {
     public var codecPrivate: [UInt8] { self.source.track.codecPrivate }
     /// How long the decoder's output lags.
     public var codecDelayNanoseconds: Int64 { Int64(clamping: self.source.track.codecDelayNanoseconds) }
-    /// Channels of sound, as the file says.
+    /// Number of audio channels, from the file.
     public var channels: Int { self.source.track.audio?.channels ?? 2 }
     /// The file's size.
     public var bytes: UInt64 { self.source.size }
@@ -194,7 +194,7 @@ public struct RenderTrack {
     /// Leaves out what is over before the range begins, but for what a decoder needs.
     public mutating func skipToRange() throws(ExportError) {
         guard self.firstNanoseconds < 0 else { return }
-        // Sound decoders need to be fed a little before (RFC 7845 section 4.6).
+        // Audio decoders must start a little earlier (RFC 7845 section 4.6).
         let lead: Int64 = self.codec.kind == .audio ? 80_000_000 : 0
         try self.source.skip(to: self.zero &- lead)
     }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import FoundationEssentials
-internal import Storage
+public import Storage
 
-/// A rendered or remuxed file while it is made: a hidden file beside its final place, locked against a second export.
+/// A rendered or remuxed file while it is made: a hidden file next to its final path, locked against a second export.
 ///
-/// It is removed unless it was put in its place.
+/// It is removed unless it was moved to its final path.
 public final class RenderOutput {
     private let file: OutputFile
     private var scratchPaths: [String] = []
@@ -27,14 +27,25 @@ public final class RenderOutput {
     /// Where it is made.
     public var partialPath: String { self.file.partialPath }
 
-    /// The path of another hidden file beside it, which is removed at the end.
+    /// The path of another hidden file in the same folder, which is removed at the end.
     public func scratchPath(_ name: String) -> String {
         let path = "\(self.file.partialPath).\(name)"
         self.scratchPaths.append(path)
         return path
     }
 
-    /// Everything that is to be removed when the process has to end at once.
+    /// A file on the same file system that has no name: nothing is left of it, however the process ends.
+    public func namelessFile() throws(ExportError) -> File {
+        do throws(StorageError) {
+            let file = try File(self.partialPath + ".nameless", .overwrite)
+            file.remove()
+            return file
+        } catch {
+            throw ExportError(error)
+        }
+    }
+
+    /// All files to remove when the process must end at once.
     public var temporaryPaths: [String] { [self.partialPath] + self.scratchPaths }
 
     /// The size of what was written.

@@ -10,7 +10,7 @@ public enum RecordingRepair {
     /// A torn end that is longer than any unit of a call is damage of another kind: then the file is left as it is.
     private static let longestTornEnd: UInt64 = 4 << 20
 
-    /// What came of it.
+    /// The result.
     public struct Report: Sendable, Hashable {
         /// Whether the recording had been finished before; then only a missing manifest was written.
         public var wasFinished: Bool
@@ -25,10 +25,10 @@ public enum RecordingRepair {
     /// Closes an unfinished recording: torn ends are cut off, files get their index, the journal its end, and the
     /// manifest is written.
     ///
-    /// Running it again changes nothing. What cannot be read is left as it is. Blocks.
+    /// Running it again changes nothing. Files that cannot be read are left unchanged. Blocks.
     ///
-    /// - Parameter onlyUnfinished: whether a recording that whoever recorded it finished stays without a manifest, for which
-    ///   all of it has to be read.
+    /// - Parameter onlyUnfinished: whether a recording that its recorder finished stays without a manifest, for which
+    ///   all of it must be read.
     /// - Throws: `ExportError` with code `busy` while a process records into the folder, or `storage`.
     public static func finish(_ folder: RecordingFolder, onlyUnfinished: Bool = false) throws(ExportError) -> Report {
         do throws(StorageError) {
@@ -72,8 +72,8 @@ public enum RecordingRepair {
         }
     }
 
-    /// Gives the files of a finished recording their index that have none: a write to them failed, and the recording went on
-    /// with others.
+    /// Adds the index to those files of a finished recording that have none: a write to them failed, and the recording
+    /// continued with others.
     ///
     /// Files whose hashes the manifest knows stay as they are. Does nothing while a process records into the folder, nor to
     /// what cannot be read or written. Blocks.
@@ -87,7 +87,7 @@ public enum RecordingRepair {
             (try? Journal.history(of: folder))?.isFinished == true
         else { return [] }
         var report = Report(wasFinished: true)
-        // Held until then: nobody goes on with the recording meanwhile.
+        // The lock is held until here, to keep other processes from continuing the recording.
         withExtendedLifetime(journal) {
             for file in files { Self.complete(file, folder, &report) }
         }

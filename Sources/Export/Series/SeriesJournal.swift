@@ -9,9 +9,10 @@ struct SeriesJournal {
     private(set) var damagedCount = 0
     /// Which of the series' segments, from 0, a track is in, by its number here.
     private(set) var segments: [Int: Int] = [:]
-    /// Tracks that go on where another one stopped at a cut: their numbers, and that of the one before.
+    /// Tracks that continue another one that stopped at a cut: their numbers, and that of the one before.
     private(set) var predecessors: [Int: Int] = [:]
-    /// The number of the first of the tracks that a track goes on from, or its own: all of them follow one RTP clock.
+    /// The number of the first of the tracks that a track continues, or the track's own: all of them follow one RTP
+    /// clock.
     private(set) var clocks: [Int: Int] = [:]
     /// Lines that could not be read.
     private(set) var skippedLines = 0
@@ -50,7 +51,7 @@ struct SeriesJournal {
         self = result
     }
 
-    /// What makes two track files those of one RTP stream.
+    /// Identity of one RTP stream, across track files.
     private struct Stream: Hashable {
         var participant: String
         var part: Int
@@ -61,7 +62,7 @@ struct SeriesJournal {
         var clockRateHz: Int
     }
 
-    /// Looks whether a track goes on from another one.
+    /// Checks whether a track continues another one.
     private mutating func note(_ entry: JournalEntry, _ series: RecordingSeries) {
         if case .partStarted(let record) = entry.record { self.part = record.part }
         guard case .trackOpened(let record) = entry.record, let ssrc = record.ssrc,
@@ -161,7 +162,7 @@ private struct Renumbering {
 }
 
 extension RecordingSeries {
-    /// What leads from the first segment's folder to a file of that segment.
+    /// The path from the first segment's folder to a file of that segment.
     func prefix(of segment: Segment) -> String {
         "../" + (segment.folder.path.split(separator: "/").last.map(String.init) ?? "") + "/"
     }

@@ -4,9 +4,9 @@ internal import Basics
 import Matroska
 import Model
 
-/// Picks what a player in a browser shows: one picture and one sound of one participant.
+/// Picks the tracks for a player in a browser: one of video and one of audio, both of one participant.
 enum BrowserLanes {
-    /// The tracks of the first participant with a picture, or else of the first at all.
+    /// The tracks of the first participant with video, or else of the first of all.
     ///
     /// Files of the same kind and codec follow each other in one track; what does not fit is named in the warnings.
     static func choose(_ sources: [TrackSource], _ warnings: inout [String]) -> [TrackLane] {

@@ -5,7 +5,7 @@ import Matroska
 import Storage
 import Timeline
 
-/// What participants wrote to each other, as lines that players show over the pictures.
+/// Messages of participants to each other, as lines that players show over the video.
 struct ChatTrack {
     /// One message on the screen.
     struct Line {
@@ -27,7 +27,7 @@ struct ChatTrack {
     /// The messages of a recording in a stretch of it.
     ///
     /// - Parameters:
-    ///   - participants: whose messages; `nil` for everybody's.
+    ///   - participants: senders of the messages; `nil` for all participants.
     ///   - start: the session time that is the file's zero; earlier messages are left out.
     ///   - end: the session time at which the stretch ends.
     init(_ contents: RecordingContents, participants: Set<String>?, from start: Int64, to end: Int64) {

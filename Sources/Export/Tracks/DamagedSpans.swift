@@ -4,7 +4,7 @@ import Matroska
 import Storage
 import Timeline
 
-/// The units of a track file that refer to pictures which are not in it, as the journal names them.
+/// The units of a track file that refer to frames missing from it, as the journal names them.
 struct DamagedSpans {
     private struct Span {
         var start: Int64
@@ -19,7 +19,7 @@ struct DamagedSpans {
     private var index = 0
     /// Whether the unit that was asked for last is in that span: of H.264 the next one may be shown before it.
     private var isInside = false
-    /// Times in files are rounded, so a unit may lie so many ticks before its time in the journal.
+    /// Times in files are rounded, and a unit may lie this many ticks before its time in the journal.
     private let tolerance: Int64
 
     /// The most spans of a track that are known; of what comes later every unit counts as whole.
@@ -56,7 +56,7 @@ struct DamagedSpans {
         return last.end == nil
     }
 
-    /// The file goes on behind another one, whose last unit can be decoded: what refers to that one can be as well.
+    /// The file continues another one, whose last unit can be decoded: units that refer to it can be decoded as well.
     mutating func goOn() {
         self.spans = self.spans.compactMap { span in
             guard let loss = span.loss else { return nil }
@@ -84,7 +84,7 @@ struct DamagedSpans {
     }
 }
 
-/// What an export leaves out of a track.
+/// Units that an export leaves out of a track.
 struct LeftOutUnits {
     /// A stretch of it, on the session clock; `end` is the first unit that is there again.
     struct Stretch: Hashable {

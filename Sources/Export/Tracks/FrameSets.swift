@@ -8,9 +8,9 @@ import Matroska
 /// Players that seek give the decoder the head's sets at each keyframe. A sender may have sent others once, long before; and
 /// where a participant's second file follows the first in one track, its sets are in its own head.
 struct FrameSets {
-    /// What the head of the export has.
+    /// Parameter sets in the head of the export.
     private let head: H264KnownSets
-    /// What a decoder of everything so far knows.
+    /// Parameter sets that a decoder has after everything so far.
     private var known: H264KnownSets
     /// The decoder set-up of the file that the last unit was of.
     private var configuration: [UInt8]

@@ -6,8 +6,8 @@ import Timeline
 
 /// The track files that become one track of an export, one after the other.
 ///
-/// A participant who comes back, or a recording that another process went on with, leaves several files of the same
-/// kind. Where they overlap, the earlier one goes on to its end.
+/// A participant that comes back, or a recording that another process continued, leaves several files of the same kind.
+/// Where they overlap, the earlier one is used to its end.
 ///
 /// It rests until a unit is due: there may be more tracks than a process may open files.
 struct TrackLane {
@@ -35,13 +35,13 @@ struct TrackLane {
         if isContinued, let number = source.number { self.continued.insert(number) }
     }
 
-    /// What the lane is called after; it rests.
+    /// The source that names the lane; it rests.
     private(set) var first: TrackSource
 
     /// The place among the sources of the one that the next unit is of.
     var position: Int { self.index }
 
-    /// What the times of all its units rest on at least; `nil` for the files' dates.
+    /// The weakest basis of the times of its units; `nil` for the files' dates.
     var basis: RTPClockMap.Basis? {
         let bases = self.sources.map(\.basis)
         return bases.allSatisfy { $0 == .senderReports } ? .senderReports : bases.contains(nil) ? nil : .arrival
@@ -97,7 +97,7 @@ struct TrackLane {
         try self.turn()
     }
 
-    /// At the end of a source, goes on with the next one, which rests if it is not due yet.
+    /// At the end of a source, moves to the next one, which rests if it is not due yet.
     private mutating func turn() throws(ExportError) {
         while self.next == nil {
             self.sources[self.index].rest()
@@ -116,7 +116,7 @@ struct TrackLane {
     private mutating func follow() throws(ExportError) {
         let isContinued = self.sources[self.index].number.map(self.continued.contains) ?? false
         let count = try self.sources[self.index].skip(beyond: self.lastNanoseconds, isContinued: isContinued)
-        // What went over at a cut of a series may be in both files.
+        // Units around a cut of a series may be in both files.
         if !isContinued { self.passedOverCount += count }
     }
 
@@ -129,7 +129,7 @@ struct TrackLane {
         }
     }
 
-    /// Leaves out what comes before that time; pictures begin with the last keyframe before it.
+    /// Leaves out units before that time; video begins with the last keyframe before it.
     mutating func skip(to sessionNanoseconds: Int64) throws(ExportError) {
         self.start = sessionNanoseconds
         guard let first = self.nextNanoseconds, first < sessionNanoseconds else { return }
@@ -137,7 +137,8 @@ struct TrackLane {
         while true {
             let hasNext = self.index + 1 < self.sources.count
             let following = hasNext ? self.sources[self.index + 1].firstNanoseconds : nil
-            // What begins before that time too has everything that is needed of it, or goes on without a keyframe.
+            // A source that also begins before that time has everything that is needed of it, or continues without a
+            // keyframe.
             if following.map({ $0 > sessionNanoseconds }) ?? true {
                 self.isAwake = true
                 try self.sources[self.index].wake()
@@ -163,7 +164,7 @@ struct TrackLane {
         }
     }
 
-    /// Goes back to the keyframe that the next picture refers to, if that is in a source before.
+    /// Goes back to the keyframe that the next frame refers to, if that is in a source before.
     ///
     /// - Parameter whole: the sources at their beginnings.
     private mutating func goBack(_ whole: [TrackSource]) throws(ExportError) {

@@ -21,7 +21,7 @@ struct TrackMerge {
 
     /// 36 years: only a damaged file goes beyond, and sums of such times must not overflow.
     private static let latestNanoseconds: Int64 = 1 << 60
-    /// Pictures that are shown in another order than they are sent are apart by less; what steps back further is
+    /// Frames that are shown in another order than they are sent are less than this apart; larger steps back are
     /// damage.
     static let longestStepBackNanoseconds: Int64 = 1_000_000_000
 
@@ -47,8 +47,8 @@ struct TrackMerge {
 
     /// The earliest unit left, the index of its track, and its time in the export; `nil` at the end.
     ///
-    /// Times of one track rise strictly, by a tick at least; but pictures that are shown before others that were sent
-    /// before them keep their times.
+    /// Times of one track rise strictly, by at least a tick; an exception is a frame that is shown before others that
+    /// were sent before it, which keeps its time.
     mutating func next() throws(ExportError) -> (index: Int, nanoseconds: Int64, block: Block)? {
         guard let (index, sessionNanoseconds, earliest) = try self.earliest() else { return nil }
         var block = earliest
@@ -70,7 +70,7 @@ struct TrackMerge {
     ///
     /// Before the first `next`.
     func first(of index: Int) throws(ExportError) -> (nanoseconds: Int64, block: Block)? {
-        // Of a copy: the lane itself rests until then.
+        // This uses a copy: the lane itself rests until then.
         var lane = self.lanes[index]
         try lane.begin()
         guard let time = lane.nextNanoseconds, time < self.endNanoseconds, var block = lane.next else { return nil }

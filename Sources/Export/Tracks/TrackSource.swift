@@ -7,7 +7,7 @@ import Timeline
 
 /// One track file that goes into an export, read unit by unit.
 struct TrackSource {
-    /// Where a track's file time goes on the session clock.
+    /// How a track's file time maps to the session clock.
     enum Placement {
         /// Through its RTP time: what the journal says of the track, and the map, which knows the track by `key`.
         case clock(TrackOpened, RTPClockMap, key: Int)
@@ -42,7 +42,7 @@ struct TrackSource {
     private let turns: VideoTurns?
     private let keepsDamaged: Bool
     private var holes = FileHoles()
-    /// What was left out because it cannot be decoded.
+    /// Units that were left out because they cannot be decoded.
     private(set) var leftOut = LeftOutUnits()
     /// The unit that comes next, and its time on the session clock.
     private(set) var next: (block: Block, sessionNanoseconds: Int64)?
@@ -107,7 +107,7 @@ struct TrackSource {
 
     /// Opens the file again, at its beginning, after a rest.
     ///
-    /// What was added to it meanwhile does not count.
+    /// Units added to it in between do not count.
     mutating func wake() throws(ExportError) {
         guard self.reader == nil else { return }
         self.reader = try Self.open(self.path, self.file).reader
@@ -133,8 +133,8 @@ struct TrackSource {
 
     /// Whether one track of a file can hold both, whatever streams they are of.
     ///
-    /// Of H.264, the parameter sets may differ: `FrameSets` puts them in front of the keyframes that need them. But what
-    /// the head of a track says of all its frames must be true of both, as of VP9 where the file says it.
+    /// For H.264, the parameter sets may differ: `FrameSets` puts them in front of the keyframes that need them. But
+    /// what the head of a track says of all its frames must be true of both, as of VP9 where the file says it.
     func fits(_ other: TrackSource) -> Bool {
         guard self.canGoOn(in: other) else { return false }
         guard self.track.codec == .h264 else {
@@ -150,7 +150,7 @@ struct TrackSource {
             && self.track.audio?.sampleRate == other.track.audio?.sampleRate
     }
 
-    /// What the journal says of the track; nil if it does not know it.
+    /// The journal's record of the track; nil if it has none.
     var opened: TrackOpened? {
         switch self.placement {
         case .clock(let opened, _, _): opened
@@ -158,7 +158,7 @@ struct TrackSource {
         }
     }
 
-    /// What the track's place in time rests on.
+    /// Basis of the track's position in time.
     var basis: RTPClockMap.Basis? {
         switch self.placement {
         case .clock(_, let map, let key): map.basis(track: key)
@@ -185,7 +185,7 @@ struct TrackSource {
         do throws(MatroskaError) {
             while let head = try self.reader?.nextHead() {
                 guard head.track == self.track.number else { continue }
-                // The recording goes on, and of the other tracks no more is known.
+                // The recording is in progress, and the file may end within a block.
                 guard head.payloadOffset &+ UInt64(head.payloadSize) <= self.size else { break }
                 let time = self.sessionTime(head.timeNanoseconds)
                 let isBehindHole = self.refersIntoHole(head)
@@ -203,13 +203,13 @@ struct TrackSource {
         }
     }
 
-    /// Whether a picture refers to some that were where the file makes no sense.
+    /// Whether a frame refers to some that were in an unreadable part of the file.
     private mutating func refersIntoHole(_ head: BlockHead) -> Bool {
         guard !self.keepsDamaged, self.track.codec.kind == .video else { return false }
         return self.holes.areBefore(isKeyframe: head.isKeyframe, count: self.reader?.damage.count ?? 0)
     }
 
-    /// Leaves out what is not later than that time; pictures go on with a keyframe, unless damaged ones are kept.
+    /// Leaves out units up to that time; video continues with a keyframe, unless damaged units are kept.
     ///
     /// - Parameter isContinued: whether its first unit follows the last one before that time, so that nothing is missing.
     /// - Returns: how many units were left out.
@@ -226,7 +226,7 @@ struct TrackSource {
         return count
     }
 
-    /// Leaves out what comes before that time, but for pictures from the last keyframe before it.
+    /// Leaves out units before that time, except video from the last keyframe before it.
     mutating func skip(to sessionNanoseconds: Int64) throws(ExportError) {
         var entry: TrackSource?
         while let next = self.next, next.sessionNanoseconds < sessionNanoseconds {
@@ -234,7 +234,7 @@ struct TrackSource {
             try self.advance()
         }
         defer { self.leftOut = LeftOutUnits() }
-        // A track that ended before has nothing in the selection, and one that goes on needs its keyframe.
+        // A track that ended before has nothing in the selection, and one that continues needs its keyframe.
         if let entry, self.next?.block.isKeyframe == false { self = entry }
     }
 
@@ -251,7 +251,7 @@ struct TrackSource {
         return true
     }
 
-    /// Where a file time goes on the session clock.
+    /// The session time of a file time.
     func sessionTime(_ fileNanoseconds: Int64) -> Int64 {
         switch self.placement {
         case .clock(_, let map, let key):
@@ -262,7 +262,7 @@ struct TrackSource {
         }
     }
 
-    /// Where an unwrapped RTP time goes on the session clock; nil if the journal does not know the track.
+    /// The session time of an unwrapped RTP time; nil if the journal does not know the track.
     func sessionTime(ofRTPTime rtpTime: Int64) -> Int64? {
         guard case .clock(_, let map, let key) = self.placement else { return nil }
         return map.sessionTimeNanoseconds(track: key, rtpTime: rtpTime)
@@ -275,7 +275,8 @@ struct TrackSource {
     }
 }
 
-/// What the head of a track of H.264 says of all its frames: parameter sets in the stream cannot change it.
+/// Properties in the head of an H.264 track that hold for all its frames: parameter sets in the stream cannot change
+/// them.
 private struct H264Format: Equatable {
     var profile: UInt8
     var chromaFormat: UInt8

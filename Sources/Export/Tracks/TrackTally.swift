@@ -12,7 +12,7 @@ struct TrackTally {
     private(set) var firstNanoseconds: Int64 = 0
     /// The latest time of a unit.
     private(set) var lastNanoseconds: Int64 = 0
-    /// Where the latest unit ends: by its own duration for sound, by the last frame distance for pictures.
+    /// End of the latest unit: by its own duration for audio, by the last frame distance for video.
     private(set) var endNanoseconds: Int64 = 0
     private(set) var gapCount = 0
     private(set) var gapNanoseconds: Int64 = 0
@@ -32,9 +32,10 @@ struct TrackTally {
     /// The latest unit's time in its file.
     private var lastFileNanoseconds: Int64 = 0
 
-    /// Sound that stops for less than two packets of 20 ms is jitter of clocks, not a gap.
+    /// An audio pause of less than two packets of 20 ms is jitter of clocks, not a gap.
     private static let shortestAudioGap: Int64 = 40_000_000
-    /// Video that stands still for longer is a gap: most senders refresh screens faster, and none says that nothing changed.
+    /// Video that is frozen for longer is a gap: most senders refresh screens faster, and none says that nothing
+    /// changed.
     private static let shortestVideoGap: Int64 = 1_000_000_000
     /// With discontinuous transmission Opus sends a packet of at most 2 bytes, or not even that, and then nothing for up to
     /// 400 ms (RFC 6716, 2.1.9).
@@ -67,7 +68,7 @@ struct TrackTally {
             duration = block.payload.withUnsafeBytes { Bitstream.inspect(self.codec, $0)?.durationNanoseconds } ?? 0
             self.isSilenceAnnounced = self.codec == .opus && block.payload.count <= 2
         case .video:
-            // Of pictures that are sent before others which are shown before them, the nearest of those counts.
+            // If a frame is sent before others that are shown earlier, the nearest of those counts.
             let distance = isFirst ? 0 : Int64(clamping: (nanoseconds &- self.lastNanoseconds).magnitude)
             let isLatest = nanoseconds >= self.lastNanoseconds
             duration = distance > Self.shortestVideoGap ? 0 : isLatest ? distance : min(distance, self.lastDuration)

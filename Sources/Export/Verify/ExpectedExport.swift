@@ -3,16 +3,16 @@
 internal import Basics
 import Timeline
 
-/// What the tracks of a recording give to an export of the whole, as far as it is known.
+/// Units that the tracks of a recording contribute to an export of the whole, as far as known.
 ///
 /// A track that was damaged may have been so before the export or after it: then the export is right with what the file
 /// holds now, with what was written to it, and with anything between.
 struct ExpectedExport {
-    /// What it may hold of one codec.
+    /// Units of one codec that it may hold.
     struct Codec {
         /// The fewest units.
         var least: UInt64 = 0
-        /// The most units; `.max` if nobody knows.
+        /// The most units; `.max` if unknown.
         var most: UInt64 = 0
         /// Bytes of payload of the most units; `nil` if that is not known.
         var bytes: UInt64? = 0
@@ -39,7 +39,7 @@ struct ExpectedExport {
     ///
     /// - Parameters:
     ///   - track: what can be read of it; `nil` for nothing.
-    ///   - written: how many units were written to it, or were there earlier; `nil` if nobody knows.
+    ///   - written: how many units were written to it, or were there earlier; `nil` if unknown.
     mutating func add(damaged track: Certificate.Track?, codec: String, written: UInt64?) {
         let now = track.map { $0.units - min($0.units, $0.leftOut) } ?? 0
         self.add(codec, least: now, most: written.map { max($0, track?.units ?? 0) } ?? .max, bytes: nil)

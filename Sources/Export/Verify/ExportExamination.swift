@@ -8,7 +8,7 @@ import Timeline
 
 /// Reads one exported file from beginning to end: whether it is whole, what it was, and what the tracks give.
 struct ExportExamination {
-    /// Where the whole of a recording goes unless somebody asks for another place.
+    /// File name of an export of the whole recording by default.
     static let defaultName = "call.mkv"
 
     private(set) var export: Certificate.Export?
@@ -16,7 +16,7 @@ struct ExportExamination {
     private(set) var findings: [Certificate.Finding] = []
     private let file: String
 
-    /// The last picture's duration is a guess; a tick more or less is none.
+    /// The last frame's duration is an estimate; a difference of a tick is no error.
     private static let durationTolerance: UInt64 = 50_000_000
 
     /// - Parameters:
@@ -43,7 +43,7 @@ struct ExportExamination {
         do throws(StorageError) {
             hashing = HashingFile(try File(path, .read))
         } catch {
-            // What was exported to another place is somebody else's to keep.
+            // Exports to a path outside the folder are not the recording's responsibility.
             if isInside || error.code != .notFound { self.note(.note, .fileMissing, error.message) }
             return
         }
@@ -73,7 +73,7 @@ struct ExportExamination {
         self.findings.append(Certificate.Finding(severity, kind, file: self.file, text))
     }
 
-    /// What is as it was made was made of less: the recording went on.
+    /// An export that is unchanged since it was made may hold less than the recording, which continued after it.
     private mutating func excuseDifferences() {
         for index in self.findings.indices where self.findings[index].kind == .exportDiffers {
             self.findings[index].severity = .note
@@ -81,7 +81,7 @@ struct ExportExamination {
         }
     }
 
-    /// Whether a file of that name is read; of any other the hash tells.
+    /// Whether a file of that name is read; any other is compared by its hash.
     static func isMatroska(_ file: String) -> Bool {
         ["mkv", "mka", "webm"].contains { file.hasSuffix("." + $0) }
     }
@@ -119,8 +119,8 @@ struct ExportExamination {
         }
     }
 
-    /// Whether so many bytes may be in an export of tracks that have `bytes`: keyframes of H.264 are given the parameter sets that
-    /// were sent once (`FrameSets`).
+    /// Whether this many bytes may be in an export of tracks that have `bytes`: keyframes of H.264 get the parameter
+    /// sets that were sent once (`FrameSets`).
     private static func fits(_ has: Count, _ codec: String, bytes: UInt64) -> Bool {
         guard codec == MediaCodec.h264.rawValue, has.bytes >= bytes else { return has.bytes == bytes }
         return has.bytes - bytes <= has.units.multipliedReportingOverflow(by: Self.mostBytesOfSets).partialValue

@@ -3,7 +3,7 @@
 import Matroska
 import Storage
 
-/// Reads an export back before anybody else sees it.
+/// Reads an export back before it gets its final name.
 enum ExportVerification {
     private struct Count: Equatable {
         var units: UInt64 = 0
@@ -13,9 +13,10 @@ enum ExportVerification {
         var lastNanoseconds: Int64 = 0
     }
 
-    /// Throws unless every unit is there, times rise in each track, but for pictures that are shown in another order
-    /// than they are sent, and begin and end where they should, the stated duration covers them, and nothing is torn;
-    /// returns the file's SHA-256.
+    /// Reads the output back and returns the file's SHA-256.
+    ///
+    /// Throws unless every unit is there, times rise in each track (except of frames that are shown in another order
+    /// than they are sent) and begin and end where they should, the stated duration covers them, and nothing is torn.
     static func check(_ output: OutputFile, tallies: [TrackTally]) throws -> String {
         do {
             let file = HashingFile(output.file)

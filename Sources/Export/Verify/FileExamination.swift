@@ -5,12 +5,12 @@ import Matroska
 import Storage
 public import Timeline
 
-/// Makes the certificate of one file, of a recording or of anybody.
+/// Makes the certificate of one file, of a recording or from anywhere else.
 ///
-/// A file of a recording is compared with what its manifest says of it; what is missing in it without being torn only
-/// the certificate of the recording tells.
+/// A file of a recording is compared with its entry in the manifest. Only the certificate of the recording reports
+/// media that are missing in it without being torn.
 public enum FileExamination {
-    /// What the certificate says of a file: what its tracks hold, its hash, and what is wrong with it.
+    /// The certificate of a file: the contents of its tracks, its hash, and its faults.
     ///
     /// - Throws: `ExportError` with code `storage` if there is no such file or it cannot be read, `notMatroska` if it is of
     ///   another kind, and of no recording.
@@ -77,7 +77,8 @@ public enum FileExamination {
 
         var isMatroska: Bool {
             if self.earlier != nil { return ExportExamination.isMatroska(self.name) }
-            // What the recorder writes beside media; everything else is taken for media, as somebody asks for it.
+            // Files that the recorder writes in addition to media; every other file is examined as media, because the
+            // caller asked for it.
             return !["json", "jsonl", "txt"].contains { self.name.hasSuffix("." + $0) }
         }
 
@@ -139,7 +140,7 @@ public enum FileExamination {
 }
 
 extension Damage {
-    /// What findings say of it, a sentence for each range that is listed.
+    /// The texts of its findings, a sentence for each range that is listed.
     var texts: [String] {
         let listed = self.ranges.map { range in
             range.bytes == 0
@@ -153,7 +154,7 @@ extension Damage {
 }
 
 extension Reader {
-    /// What a finding says of a file of which the end is torn or missing, once the walk is over; nil if it is whole.
+    /// The text of a finding about a file whose end is torn or missing, once the walk is over; nil if it is whole.
     func tornText(size: UInt64) -> String? {
         if let torn = self.tornTailOffset, torn < size { return "from byte \(torn) of \(size) on it makes no sense" }
         if let end = self.statedEnd, end > size { return "it has \(size) of \(end) bytes: its end is missing" }

@@ -16,7 +16,7 @@ public struct RecordingExamination {
     /// Track files that are not, or may not be, what was recorded.
     private var damagedFiles: Set<String> = []
 
-    /// What the certificate says of a recording's folder, whatever is in it.
+    /// The certificate of a recording's folder, whatever is in it.
     ///
     /// - Throws: `ExportError` with code `storage` if the folder or its journal cannot be read.
     public static func certificate(of folder: RecordingFolder) throws(ExportError) -> Certificate {
@@ -38,7 +38,7 @@ public struct RecordingExamination {
 
     /// - Parameters:
     ///   - earlier: what the folder held when it was looked at before.
-    ///   - finding: what there is to say before anything else.
+    ///   - finding: the first finding.
     ///   - export: a file that was made, and read back, just now.
     static func certificate(
         _ contents: RecordingContents,
@@ -156,7 +156,7 @@ extension RecordingExamination {
         }
     }
 
-    /// Every process that died may have left a torn line; more than that were torn by somebody else.
+    /// Each process that died may have left one torn line; more than that were torn by something else.
     private mutating func lookAtTornLines() {
         let (journal, history) = (self.contents.journal, self.contents.history)
         guard journal.skippedLines > 0 else { return }
@@ -330,7 +330,7 @@ extension RecordingExamination {
         }
     }
 
-    /// What became of all packets that came.
+    /// Checks the outcomes of all packets that came.
     private mutating func lookAtAccounts() {
         let facts = self.contents.facts
         for refused in facts.refusedMedia {
@@ -371,7 +371,7 @@ extension RecordingExamination {
     /// The packets in the files of a source, as each file's end says, are those of its account.
     private mutating func compareFiles(of account: SourceCounted, _ source: String) {
         let packets = account.tracks.map { self.contents.history.closed[$0]?.packets }
-        // A file that nobody closed has no figure.
+        // A file that was not closed has no figure.
         guard account.isFinal, packets.allSatisfy({ $0 != nil }) else { return }
         let written = packets.reduce(0) { $0 &+ ($1 ?? 0) }
         guard written != account.recorded else { return }
@@ -410,7 +410,7 @@ extension RecordingExamination {
         }
     }
 
-    /// What is in the folder and should not be, and what should be and is not.
+    /// Looks for files that should not be in the folder, and for missing ones.
     private mutating func lookAtFiles() {
         for file in self.contents.unknown {
             guard let error = self.contents.unusable[file] else { continue }
@@ -426,7 +426,7 @@ extension RecordingExamination {
         }
     }
 
-    /// How each participant's pictures stand against the sound.
+    /// Measures how each participant's video is aligned with the audio.
     private mutating func align() {
         for participant in self.contents.participants {
             let tracks = self.certificate.tracks.filter {
@@ -474,7 +474,7 @@ extension RecordingExamination {
         if let fresh { self.certificate.files.append(fresh) }
     }
 
-    /// What the whole of the recording gives to an export.
+    /// Units that the whole recording contributes to an export.
     private func expectedExport() -> ExpectedExport {
         // The times of a damaged journal say nothing.
         let isDamaged = self.certificate.findings(.damage).contains { $0.file == Self.journalName }
@@ -511,7 +511,7 @@ extension RecordingExamination {
 }
 
 extension Certificate {
-    /// What is missing or doubtful, a sentence each.
+    /// Gaps and doubts, a sentence each.
     var warnings: [String] {
         self.findings.filter { $0.severity != .note }.map { finding in
             finding.file.map { "\($0): \(finding.text)" } ?? finding.text

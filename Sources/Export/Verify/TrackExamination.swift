@@ -13,13 +13,13 @@ struct TrackExamination {
     /// Its end, in nanoseconds from the recording's first unit.
     private(set) var endNanoseconds: Int64 = 0
 
-    /// What the certificate of a recording knows when it comes to a track.
+    /// Facts about a recording that the examination of a track needs.
     struct Setting {
         let folder: RecordingFolder
         let contents: RecordingContents
         /// Whether a process still records.
         let isRunning: Bool
-        /// What the file held when its hash was taken.
+        /// The file's contents when its hash was taken.
         let earlier: Certificate.FileDigest?
     }
 
@@ -31,7 +31,7 @@ struct TrackExamination {
     private static let greatestLateness: UInt64 = 2_000_000_000
     /// Below this span noise outweighs the skew.
     private static let shortestSkewSpan: Int64 = 10_000_000_000
-    /// A file that is longer or shorter by more than this share tells of no clock's skew.
+    /// A file that is longer or shorter by more than this share does not indicate a clock's skew.
     private static let greatestStretch = 0.01
     /// The last unit comes less than this behind the last anchor, give or take a queue.
     private static let anchorInterval: Int64 = 2_500_000_000
@@ -86,7 +86,7 @@ struct TrackExamination {
         let clock = source.opened.map { RTPClock(rateHz: $0.clockRateHz) }
         var damage = (source.number.flatMap { setting.contents.facts.damage[$0] } ?? [])[...]
         var tally = TrackTally(codec: codec, missingPackets: source.missingPackets)
-        // Pictures may be shown in another order than they are sent.
+        // Frames may be shown in another order than they are sent.
         let stepBack = codec.mayReorder ? TrackMerge.longestStepBackNanoseconds : 0
         var last = Int64.min + stepBack
         var (stepsBack, strangers, undecodable) = (0, 0, 0)
@@ -159,7 +159,7 @@ struct TrackExamination {
         if !isPause { self.track.gaps.note(span) }
     }
 
-    /// What the clock map did to the track.
+    /// Notes how the clock map placed the track.
     private mutating func place(_ source: TrackSource, lastNanoseconds: Int64, _ setting: Setting) {
         guard let number = source.number, self.track.units > 0 else { return }
         self.track.basis = source.basis
@@ -239,7 +239,7 @@ struct TrackExamination {
         }
     }
 
-    /// What the journal says of the track against what is there.
+    /// Compares the journal's record of the track with its file.
     private mutating func judge(_ source: TrackSource, _ setting: Setting) {
         guard let number = source.number else { return }
         let contents = setting.contents
@@ -281,7 +281,7 @@ struct TrackExamination {
     /// Whether these bytes can be a unit of the codec.
     private static func isUnit(_ payload: [UInt8], _ codec: MediaCodec) -> Bool {
         guard codec == .h264 else { return payload.withUnsafeBytes { Bitstream.inspect(codec, $0) } != nil }
-        // In files of Matroska every NAL unit stands behind its length in four bytes (RFC 9559, codec mappings).
+        // In Matroska files every NAL unit follows its length in four bytes (RFC 9559, codec mappings).
         var rest = payload[...]
         while rest.count >= 4 {
             let length = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }

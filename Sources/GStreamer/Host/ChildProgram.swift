@@ -21,7 +21,7 @@ public enum ChildProgram {
         case notStarted
     }
 
-    /// What it says is kept up to here; the rest is read and dropped.
+    /// Its output is kept up to here; the rest is read and dropped.
     private static let mostWords = 4_096
     private static let stepMilliseconds: Int32 = 1_000
     private static let cannotExecute: Int32 = 127
@@ -109,7 +109,7 @@ public enum ChildProgram {
 
     private static func kill(_ process: pid_t) {
         _ = Glibc.kill(-process, SIGKILL)
-        // Its group is made by itself: at first it may not be there.
+        // The child itself creates its group: at first it may not exist.
         _ = Glibc.kill(process, SIGKILL)
         while Self.end(of: process, 0) == nil, errno == EINTR {}
     }

@@ -7,10 +7,10 @@ internal import Synchronization
 /// Gives the system what connections that ended have left free: malloc keeps it, in pieces that other sizes do not fit
 /// into, and it counts as this process's (docs/decisions/0105).
 final class FreeMemory: Sendable {
-    /// That of this process; a test of connections has its own.
+    /// The instance of this process; a test of connections has a separate one.
     @TaskLocal static var current = FreeMemory()
 
-    /// Of its own: the locks of malloc's arenas are held meanwhile, some milliseconds each.
+    /// A separate queue: the locks of malloc's arenas are held during the work, some milliseconds each.
     private let queue = DispatchQueue(label: "free memory", qos: .utility)
     private let schedule = Mutex(MemorySchedule(now: .now))
 

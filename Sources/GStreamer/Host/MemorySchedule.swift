@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// When free memory goes back to the system: once nobody is connected any more, and where somebody always is, every ten
+/// When free memory goes back to the system: once no peer is connected any more, and where one always is, every ten
 /// minutes in which a connection ended.
 struct MemorySchedule: Sendable {
     /// After a connection has ended, for what ends with it.

@@ -3,7 +3,8 @@
 internal import CTapedeck
 internal import Glibc
 
-/// What this process may use of the host, as it has set it for itself: the process of a job, before it decodes anything.
+/// Limits that this process has set for itself on the host's resources: the process of a job, before it decodes
+/// anything.
 ///
 /// A limit cannot be raised afterwards, whatever a decoder does.
 public enum ProcessLimits {

@@ -5,7 +5,7 @@ internal import Glibc
 
 /// A V4L2 device of this host, described without taking it from a program that uses it.
 public struct VideoDevice: Sendable, Hashable {
-    /// A picture format with the largest size listed for it, in pixels; 0 by 0 if the driver lists none.
+    /// A video format with the largest size listed for it, in pixels; 0 by 0 if the driver lists none.
     public struct Format: Sendable, Hashable {
         /// Four letters, such as `MJPG`, `YUYV` or `H264`.
         public var fourCC: String
@@ -29,7 +29,7 @@ public struct VideoDevice: Sendable, Hashable {
     public var path: String
     /// The name that the driver gives it.
     public var name: String
-    /// Whether it makes pictures; coders and metadata devices do not.
+    /// Whether it captures video; coders and metadata devices do not.
     public var captures: Bool
     /// In the driver's order.
     public var formats: [Format]

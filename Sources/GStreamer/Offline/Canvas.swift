@@ -20,7 +20,7 @@ public struct CanvasColour: Sendable, Hashable {
     }
 }
 
-/// A picture that others are drawn on.
+/// A frame that others are drawn on.
 ///
 /// Coordinates are pixels from the upper left corner, and even. One thread at a time.
 public final class Canvas {
@@ -68,7 +68,7 @@ public final class Canvas {
 
     /// Turns a frame upright and scales it into a rectangle inside the canvas; false if it cannot be drawn.
     ///
-    /// - Parameter slot: keeps what scaling needs for the next picture of the same shape.
+    /// - Parameter slot: keeps the scaler for the next frame of the same shape.
     @discardableResult
     public func draw(
         _ sample: MediaSample,
@@ -91,7 +91,7 @@ public final class Canvas {
         )
     }
 
-    /// Draws a picture with transparency, its right part cut off beyond the width.
+    /// Draws an image with transparency, its right part cut off beyond the width.
     @discardableResult
     public func blend(_ sample: MediaSample, x: Int, y: Int, maximumWidth: Int) -> Bool {
         CTapedeck_canvas_blend(

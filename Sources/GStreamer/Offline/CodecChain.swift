@@ -3,7 +3,7 @@
 internal import CGStreamer
 internal import CTapedeck
 
-/// Something that came out of a codec: a picture, or sound.
+/// An output of a codec: a frame, or audio.
 public final class MediaSample {
     let pointer: OpaquePointer
 
@@ -16,7 +16,7 @@ public final class MediaSample {
         CTapedeck_sample_release(self.pointer)
     }
 
-    /// The picture's shape and time; `nil` if it is no picture that can be drawn.
+    /// The frame's shape and time; `nil` if it is no frame that can be drawn.
     public var picture: Picture? {
         var picture = CTapedeckPicture()
         guard CTapedeck_sample_picture(self.pointer, &picture) else { return nil }
@@ -29,7 +29,7 @@ public final class MediaSample {
         )
     }
 
-    /// What the test pattern of a camera says in the picture; `nil` if this is no picture in which it could be.
+    /// The content of a camera's test pattern in the frame; `nil` if this is no frame in which it could be.
     public var testPicture: TestPicture? {
         var picture = CTapedeckTestPicture()
         guard CTapedeck_sample_read_test_pattern(self.pointer, &picture) else { return nil }
@@ -46,11 +46,11 @@ public final class MediaSample {
         return UnsafeRawBufferPointer(start: bytes, count: size).withMemoryRebound(to: Float.self) { body($0, time) }
     }
 
-    /// The columns of a picture with transparency (AYUV) up to the last that shows anything.
+    /// The columns of an image with transparency (AYUV) up to the last visible one.
     public var visibleWidth: Int { Int(CTapedeck_sample_visible_width(self.pointer)) }
 }
 
-/// The shape and time of a decoded picture.
+/// The shape and time of a decoded frame.
 public struct Picture: Sendable, Hashable {
     /// In pixels.
     public var width: Int
@@ -62,7 +62,7 @@ public struct Picture: Sendable, Hashable {
     public var nanoseconds: Int64?
 }
 
-/// What the test pattern says in one picture (Tests/Peers/test-pattern.md).
+/// The content of the test pattern in one frame (Tests/Peers/test-pattern.md).
 public struct TestPicture: Sendable, Hashable {
     /// The frame counter; `nil` if it cannot be read.
     public var counter: Int?

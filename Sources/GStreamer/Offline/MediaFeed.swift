@@ -2,7 +2,7 @@
 
 internal import CTapedeck
 
-/// Gives pictures or sound to an `appsrc` of a pipeline, no faster than the pipeline takes them.
+/// Gives video or audio to an `appsrc` of a pipeline, no faster than the pipeline takes it.
 ///
 /// One thread at a time.
 public final class MediaFeed {
@@ -26,7 +26,7 @@ public final class MediaFeed {
         CTapedeck_feed_push_canvas(self.pointer, canvas.pointer, nanoseconds, duration, Self.patienceNanoseconds)
     }
 
-    /// Pushes interleaved sound; false if the pipeline takes no more.
+    /// Pushes interleaved audio; false if the pipeline takes no more.
     ///
     /// Blocks while the queue is full.
     public func push(_ samples: [Float], nanoseconds: Int64, duration: Int64) -> Bool {

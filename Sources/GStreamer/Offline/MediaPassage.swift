@@ -2,9 +2,9 @@
 
 internal import CTapedeck
 
-/// What passed a pad.
+/// Counts of the buffers that passed a pad.
 public struct PassageCount: Sendable, Hashable {
-    /// Buffers: coded pictures, packets.
+    /// Buffers: coded frames, packets.
     public var units: UInt64
     /// Those at which decoding can start.
     public var keyframes: UInt64
@@ -25,7 +25,7 @@ public final class MediaPassage {
         self.pointer = CTapedeck_passage_new(try element.staticPad("sink").pointer)
     }
 
-    /// What was counted, after the pipeline was stopped.
+    /// The counts, after the pipeline was stopped.
     public func count() -> PassageCount {
         let count = CTapedeck_passage_count(self.pointer)
         return PassageCount(

@@ -4,13 +4,13 @@ internal import Basics
 internal import Dispatch
 internal import Synchronization
 
-/// The end of a pipeline that somebody waits for: that of its stream, or its first error.
+/// The awaited end of a pipeline: that of its stream, or its first error.
 public final class StreamEnd: Sendable {
     /// An element that failed.
     public struct Failure: Sendable, Hashable {
         /// Its name.
         public var element: String
-        /// What it says.
+        /// Its message.
         public var message: String
     }
 
@@ -20,7 +20,7 @@ public final class StreamEnd: Sendable {
     /// An end that has not come.
     public init() {}
 
-    /// How long a file of so many bytes is worth waiting for: a minute, and a second for each MiB; what takes longer hangs.
+    /// How long to wait for a file of this many bytes: a minute, and a second for each MiB; a longer operation hangs.
     public static func limit(forBytes bytes: UInt64) -> Duration {
         .seconds(Int64(60 + bytes >> 20))
     }

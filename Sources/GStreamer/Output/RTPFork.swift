@@ -4,7 +4,7 @@ internal import CTapedeck
 
 /// The place where a received track is sent on through RTP streams of ours, packet by packet as it comes.
 ///
-/// Any thread. What is done for each packet is done in C on the streaming thread, and never waits.
+/// Any thread. The work for each packet is done in C on the streaming thread, and never waits.
 public final class RTPFork: @unchecked Sendable {
     // The C object locks for itself.
     private let pointer: OpaquePointer
@@ -43,7 +43,8 @@ public final class RTPFork: @unchecked Sendable {
     /// Notes the parameter sets of H.264 in what is sent on, for `parameterSets`.
     public func noteParameterSets() { CTapedeck_fork_note_sets(self.pointer) }
 
-    /// The last sequence and picture parameter set of H.264 that were sent on, as NAL units; nil before there are both.
+    /// The last SPS and PPS of H.264 that were sent on, as NAL units; nil before
+    /// there are both.
     public var parameterSets: [[UInt8]]? {
         let sets = [7, 8].map { (type: UInt8) in
             var bytes = [UInt8](repeating: 0, count: 512)

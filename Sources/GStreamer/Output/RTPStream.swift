@@ -11,7 +11,7 @@ public struct RTPTarget: Sendable, Hashable {
     public var port: UInt16
     /// Our own RTP port, RTCP being the next one; nil leaves both to the system.
     public var sourcePort: UInt16?
-    /// The interface of multicast packets; nil leaves it to the routing table.
+    /// The network interface of multicast packets; nil leaves it to the routing table.
     public var interface: String?
     /// Routers that a packet may pass, 1 to 255.
     public var timeToLive: Int
@@ -50,13 +50,13 @@ public struct RTPTarget: Sendable, Hashable {
     }
 }
 
-/// What a stream has counted so far.
+/// Counters of a stream so far.
 public struct RTPStreamCounters: Sendable, Hashable {
     /// Packets handed to the network.
     public var packets: UInt64 = 0
     /// Their bytes, RTP headers included.
     public var bytes: UInt64 = 0
-    /// Packets that could not be sent: nobody listens, no route, no room in the socket.
+    /// Packets that could not be sent: no receiver, no route, no room in the socket.
     public var droppedPackets: UInt64 = 0
     /// Keyframes that receivers needed: those that asked, and those that came.
     public var keyframeRequests: UInt64 = 0
@@ -78,7 +78,7 @@ public struct RTPStreamCounters: Sendable, Hashable {
     }
 }
 
-/// An RTP stream that goes out over sockets of its own; whatever is sent through it, numbers and times go on.
+/// An RTP stream that goes out over separate sockets; its numbers and times continue across sources.
 ///
 /// Any thread. Nothing here waits for the network.
 public final class RTPStream: @unchecked Sendable {
@@ -148,9 +148,9 @@ public final class RTPStream: @unchecked Sendable {
     /// Whether the last packet that was dropped says that no one listens there.
     public var isRefused: Bool { CTapedeck_rtp_stream_counters(self.pointer).last_error == ECONNREFUSED }
 
-    /// Whether nobody listens, and whoever comes may not be able to decrypt: half of the sequence numbers were taken.
+    /// Whether there is no receiver, and a new one may not be able to decrypt: half of the sequence numbers were taken.
     ///
-    /// A receiver is not told how often they began anew. Always false if packets are not encrypted.
+    /// A receiver does not learn how often they wrapped. Always false if packets are not encrypted.
     public var isWorn: Bool { CTapedeck_rtp_stream_counters(self.pointer).is_worn }
 
     private static func withOptionalCString<Result>(

@@ -72,10 +72,10 @@ extension PipelineFile {
     /// The elements that the file requires and this host does not have; GStreamer must be initialised.
     public var missingElements: [String] { Runtime.missingElements(self.requires) }
 
-    /// What is wrong with the file on this host: text that does not parse, properties that do not exist or refuse their
+    /// Faults of the file on this host: text that does not parse, properties that do not exist or refuse their
     /// defaults, ports without a free pad.
     ///
-    /// Nothing of a file of which elements are missing. No device is opened. Any thread.
+    /// Empty for a file with missing elements. No device is opened. Any thread.
     public func hostFindings() -> [PipelineFinding] {
         guard self.missingElements.isEmpty else { return [] }
         let pipeline: Pipeline
@@ -137,7 +137,7 @@ extension Element {
             ? nil : "\(what) reads otherwise after the default \(text) was set"
     }
 
-    /// Why a property that is told a file of a folder does not take paths; nil if each does.
+    /// The reason why a property that gets a path in a folder does not take paths; nil if each does.
     private func objection(toFolder parameter: PipelineParameter) -> String? {
         let wrong = parameter.files.keys.sorted().first {
             CGst_property_kind(self.pointer, $0) != CGST_PROPERTY_STRING

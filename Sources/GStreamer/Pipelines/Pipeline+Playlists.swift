@@ -12,7 +12,7 @@ extension Pipeline {
         public var files: Int
     }
 
-    /// What an `hlssink2` keeps; nil for an element of another kind, whose playlists are its own business.
+    /// The playlist length of an `hlssink2`; nil for an element of another kind, whose playlists are not kept here.
     public func playlistBounds(of name: String) throws(GStreamerError) -> PlaylistBounds? {
         let sink = try self.element(named: name)
         guard sink.factoryName == "hlssink2" else { return nil }
@@ -49,7 +49,7 @@ extension Pipeline {
     }
 }
 
-/// What C holds of a closure that answers.
+/// The owner of a closure for C that answers.
 private final class PlaylistBox: Sendable {
     let write: @Sendable (String) -> Int32
 

@@ -4,7 +4,7 @@ internal import CTapedeck
 
 /// The threads that read the sockets of many connections of this process in turn.
 public enum PacketReaders {
-    /// What they do.
+    /// Counters of the readers.
     public struct Counters: Sendable, Hashable {
         /// Connections that they read; the others have their own thread at work.
         public var connections: Int
@@ -12,7 +12,7 @@ public enum PacketReaders {
         public var slowConnections: UInt64
     }
 
-    /// What they do now.
+    /// The present counters.
     ///
     /// Any thread.
     public static var counters: Counters {

@@ -2,17 +2,17 @@
 
 public import Basics
 
-/// What came out of a received track, or beside it.
+/// An item from a received track, or about one.
 public enum ReceivedItem: Sendable, Hashable {
     /// One access unit, frame or audio packet of the tap with that id.
     case unit(Unit)
     /// One RTCP sender report seen by the receiver with that id.
     case senderReport(Report)
-    /// What was in the queue before its owner put a mark with that number into it has been taken; when that was,
+    /// All that was in the queue before its owner put a mark with that number into it has been taken; when that was,
     /// `CLOCK_MONOTONIC`.
     case mark(UInt64, arrivalNanoseconds: Int64)
 
-    /// One unit; its bytes are handed over beside it.
+    /// One unit; its bytes are passed separately.
     public struct Unit: Sendable, Hashable {
         /// The tap that it came from.
         public var tap: UInt64

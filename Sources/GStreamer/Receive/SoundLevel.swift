@@ -3,7 +3,7 @@
 internal import CGStreamer
 internal import CTapedeck
 
-/// How loud a sound is.
+/// The level of audio.
 public struct SoundLevel: Sendable, Hashable {
     /// The mean of the last whole second in dBov (RFC 6464 section 3), -127 to 0; nil while nothing comes.
     public var decibels: Double?

@@ -3,9 +3,9 @@
 internal import CGStreamer
 internal import CTapedeck
 
-/// Measures raw sound on its way to an encoder.
+/// Measures raw audio on its way to an encoder.
 public final class SoundMeter: @unchecked Sendable {
-    // What the C object shows is made of atomics.
+    // The readable state of the C object is made of atomics.
     private let pointer = CTapedeck_sound_meter_new()
 
     /// Nothing is measured yet.
@@ -15,12 +15,12 @@ public final class SoundMeter: @unchecked Sendable {
         CTapedeck_sound_meter_unref(self.pointer)
     }
 
-    /// Measures the S16LE sound that leaves the element's `src` pad from now on.
+    /// Measures the S16LE audio that leaves the element's `src` pad from now on.
     public func attach(to element: Element) throws(GStreamerError) {
         CTapedeck_sound_meter_attach(self.pointer, try element.staticPad("src").pointer)
     }
 
-    /// What it shows; nil before any sound came.
+    /// The reading; nil before any audio came.
     ///
     /// Any thread.
     public var level: SoundLevel? { SoundLevel(CTapedeck_sound_meter_read(self.pointer)) }

@@ -3,7 +3,7 @@
 internal import CTapedeck
 internal import Synchronization
 
-/// What became of the packets of one source (SSRC) of a peer, before they reached its taps.
+/// Counts of the packets of one source (SSRC) of a peer, before they reached its taps.
 ///
 /// Each number is counted where it happens. Once a connection is closed two sums hold for each source, of which packets of a
 /// repair payload type are left out (they carry packets of another source, where those are `restored`):
@@ -106,13 +106,13 @@ final class SourceStreams: @unchecked Sendable {
         }
     }
 
-    /// What they counted; any thread.
+    /// The counts of all streams; any thread.
     var counts: [CTapedeckStreamCount] {
         countsOfAll(CTapedeckStreamCount()) { CTapedeck_streams_counts(self.pointer, $0, $1) }
     }
 }
 
-/// What a function of C copies into room for so many, which returns how many there are.
+/// The items that a C function copies into a buffer of given capacity; it returns how many there are.
 func countsOfAll<Count>(_ empty: Count, _ copy: (UnsafeMutablePointer<Count>?, Int) -> Int) -> [Count] {
     let capacity = copy(nil, 0)
     var counts = [Count](repeating: empty, count: capacity)

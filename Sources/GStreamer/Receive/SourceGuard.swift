@@ -3,8 +3,8 @@
 internal import CGStreamer
 internal import CTapedeck
 
-/// Lets so many sources (SSRC) of a peer into an `srtpdec`, drops what comes of others, and decrypts media in its place where
-/// rtpsession follows.
+/// Admits a number of sources (SSRC) of a peer to an `srtpdec`, drops packets of others, and decrypts media instead of
+/// it where rtpsession follows.
 final class SourceGuard: @unchecked Sendable {
     // The C guard counts with atomics; all else in it belongs to the streaming thread.
     private let pointer: OpaquePointer

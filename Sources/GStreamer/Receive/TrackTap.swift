@@ -3,7 +3,7 @@
 internal import CGStreamer
 internal import CTapedeck
 
-/// What a tap has counted so far.
+/// Counters of a tap so far.
 public struct TapCounters: Sendable, Hashable {
     /// RTP packets that left the reorder buffer.
     public var packets: UInt64
@@ -40,7 +40,7 @@ public struct TapCounters: Sendable, Hashable {
     public var lastPacketNanoseconds: Int64?
 }
 
-/// What makes units of a track's packets.
+/// The maker of units from a track's packets.
 public enum Depayloading: Sendable, Hashable {
     /// The tap: each packet's payload is one.
     case sound
@@ -73,8 +73,9 @@ public final class TrackTap: @unchecked Sendable {
     /// `id` names the tap in the items of the queue.
     ///
     /// - Parameters:
-    ///   - other: a tap of another payload type of the same SSRC on the same connection: sequence numbers go on over both.
-    ///   - sibling: a tap of the same connection: what their sender begins and does not end is bounded together.
+    ///   - other: a tap of another payload type of the same SSRC on the same connection: sequence numbers continue over
+    ///     both.
+    ///   - sibling: a tap of the same connection: unfinished units of their sender are bounded together.
     public init(
         id: UInt64,
         ssrc: UInt32,
@@ -96,7 +97,7 @@ public final class TrackTap: @unchecked Sendable {
         CTapedeck_tap_read_orientation(self.pointer, extensionID)
     }
 
-    /// Reads how loud the sound is from the header extension of that id (RFC 6464), 1 to 14; before it is attached.
+    /// Reads audio levels from the header extension of that id (RFC 6464), 1 to 14; before it is attached.
     public func readLevels(extensionID: UInt8) {
         CTapedeck_tap_read_levels(self.pointer, extensionID)
     }
@@ -128,7 +129,7 @@ public final class TrackTap: @unchecked Sendable {
         CTapedeck_tap_close(self.pointer)
     }
 
-    /// How loud the sound is; nil if the sender does not tell.
+    /// The audio level; nil if the sender does not send it.
     ///
     /// Any thread.
     public var soundLevel: SoundLevel? { SoundLevel(CTapedeck_tap_sound_level(self.pointer)) }

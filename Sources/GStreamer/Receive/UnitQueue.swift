@@ -10,8 +10,8 @@ public final class UnitQueue: @unchecked Sendable {
 
     /// A queue for one reader.
     ///
-    /// What exceeds the limits is dropped and counted. By default it holds what 16 participants with video send in 20 s, at
-    /// 1.6 Mbit/s each.
+    /// Items beyond the limits are dropped and counted. By default it holds what 16 participants with video send in 20
+    /// s, at 1.6 Mbit/s each.
     public init(maximumItems: Int = 65_536, maximumBytes: Int = 64 << 20) {
         self.pointer = CTapedeck_queue_new(UInt32(clamping: maximumItems), maximumBytes)
     }

@@ -4,9 +4,9 @@ internal import Basics
 internal import CGStreamer
 internal import CTapedeck
 
-/// What one consumer of a fan-out got.
+/// Counters of one consumer of a fan-out.
 public struct ConsumerCounters: Sendable, Hashable {
-    /// Buffers handed over.
+    /// Buffers passed on.
     public var pushed: UInt64
     /// Buffers that did not fit because the consumer was too slow; those left out until the next keyframe come on top.
     public var dropped: UInt64
@@ -94,19 +94,19 @@ public final class FanOut: @unchecked Sendable {
             self.id = id
         }
 
-        /// What it got until now; zeros after `remove()`.
+        /// The counters until now; zeros after `remove()`.
         public var counters: ConsumerCounters {
             ConsumerCounters(CTapedeck_fan_out_counters(self.fanOut.pointer, self.id))
         }
 
-        /// Takes one of so many raw pictures, 1 to 64, from now on.
+        /// Takes one of this many raw frames, 1 to 64, from now on.
         ///
         /// Not for coded ones, which need each other.
         public func takeOneOf(_ divisor: Int) {
             CTapedeck_fan_out_thin(self.fanOut.pointer, self.id, UInt32(clamping: divisor))
         }
 
-        /// Leaves out all raw pictures for so long from now on, 400 ms at most.
+        /// Leaves out all raw frames for this time from now on, 400 ms at most.
         public func hold(_ duration: Duration) {
             CTapedeck_fan_out_hold(self.fanOut.pointer, self.id, duration.boundedNanoseconds)
         }
@@ -133,7 +133,7 @@ extension Pipeline {
         CTapedeck_paint_test_pattern(pad.pointer, UInt32(clamping: framesPerSecond))
     }
 
-    /// Writes the beep of the test pattern into the 48 kHz stereo S16LE sound that leaves the element's `src` pad.
+    /// Writes the beep of the test pattern into the 48 kHz stereo S16LE audio that leaves the element's `src` pad.
     ///
     /// - Parameters:
     ///   - framesPerSecond: 1 to 255; a beep lasts one frame.

@@ -3,13 +3,13 @@
 internal import CGStreamer
 internal import CTapedeck
 
-/// What a media file holds that can be played here.
+/// Contents of a media file that can be played here.
 public struct MediaFile: Sendable, Hashable {
-    /// Whether there are moving pictures.
+    /// Whether there is moving video.
     public var hasVideo: Bool
-    /// Whether there is sound.
+    /// Whether there is audio.
     public var hasAudio: Bool
-    /// Whether the only pictures are still ones.
+    /// Whether the only video is still images.
     public var isStill: Bool
 
     /// Looks into a file with the demuxer and the decoders that would play it.

@@ -3,7 +3,7 @@
 internal import CGStreamer
 internal import CTapedeck
 
-/// Mutes or freezes raw pictures or raw sound on their way from captures to encoders.
+/// Mutes or freezes raw video or raw audio on its way from captures to encoders.
 public final class MediaGate: @unchecked Sendable {
     // The C object locks for itself.
     private let pointer = CTapedeck_gate_new()
@@ -19,8 +19,8 @@ public final class MediaGate: @unchecked Sendable {
     ///
     /// Any thread.
     /// - Parameters:
-    ///   - isBlank: Black pictures, or silence, pass in the place of what comes.
-    ///   - isHeld: The next buffer, blank or not, passes again and again, until pictures of another size come.
+    ///   - isBlank: Black frames, or silence, pass instead of the input.
+    ///   - isHeld: The next buffer, blank or not, passes again and again, until frames of another size come.
     public func set(isBlank: Bool, isHeld: Bool) {
         CTapedeck_gate_set(self.pointer, isBlank, isHeld)
     }

@@ -2,7 +2,7 @@
 
 internal import CTapedeck
 
-/// What a peer said since the last look about the way that our video takes to it.
+/// A peer's feedback since the last look about the path of our video to it.
 public struct CongestionNews: Sendable, Hashable {
     /// Transport-wide congestion feedback on packets of our video.
     public struct Arrivals: Sendable, Hashable {

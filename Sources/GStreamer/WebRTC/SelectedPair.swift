@@ -44,7 +44,7 @@ public struct SelectedPair: Sendable, Hashable, CustomStringConvertible {
         self.server = server
     }
 
-    /// What the agent says in its signal; copies everything.
+    /// The pair in the agent's signal; copies everything.
     init(
         local: UnsafeMutableRawPointer,
         remote: UnsafeMutableRawPointer,

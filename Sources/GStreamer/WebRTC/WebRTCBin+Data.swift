@@ -3,12 +3,12 @@
 internal import CTapedeck
 internal import Synchronization
 
-/// What a peer sends beside its media: packets of data channels, in the DTLS that keys the media.
+/// Data that a peer sends next to its media: packets of data channels, in the DTLS that keys the media.
 ///
 /// webrtcbin never sees them. Its own SCTP starts threads for every channel that a peer opens.
 extension WebRTCBin {
-    /// Hands over packets that come out of DTLS beside the media, at most so many a second; the others are lost on
-    /// purpose, and SCTP repeats them.
+    /// Passes on data packets that come out of DTLS, at most this many a second; the others are lost on purpose, and
+    /// SCTP repeats them.
     ///
     /// Control thread, once there is a transport.
     /// - Parameter onPacket: gets the packet and its arrival on `CLOCK_MONOTONIC`; GStreamer's thread, must not block.
@@ -20,7 +20,7 @@ extension WebRTCBin {
         return CTapedeck_data_receive(transport.pointer, packetsPerSecond, handlePacket, box.retained(), release)
     }
 
-    /// Sends one packet beside the media; it is not waited for, and may be lost.
+    /// Sends one data packet; it is not waited for, and may be lost.
     ///
     /// Control thread.
     /// - Returns: whether it was taken.

@@ -60,7 +60,7 @@ public struct SendFormat: Sendable, Hashable {
         case "H264": payloader = "rtph264pay config-interval=-1 aggregate-mode=zero-latency"
         case "VP8": payloader = "rtpvp8pay picture-id-mode=15-bit"
         case "VP9": payloader = "rtpvp9pay picture-id-mode=15-bit"
-        // What libopus makes of silence with DTX, two bytes at most, need not be sent.
+        // Packets of silence from libopus with DTX, two bytes at most, need not be sent.
         case "OPUS": payloader = "rtpopuspay dtx=true"
         default: return nil
         }
@@ -138,7 +138,7 @@ extension WebRTCBin {
         self.congestion.number(payloadType: payloadType, retransmission: retransmission, extensionID: extensionID)
     }
 
-    /// What the peer said about our video since the last call.
+    /// The peer's feedback about our video since the last call.
     ///
     /// Any thread.
     public func takeCongestionNews() -> CongestionNews { self.congestion.take() }

@@ -5,7 +5,7 @@ internal import CGStreamer
 internal import CTapedeck
 internal import Synchronization
 
-/// One webrtcbin in a pipeline of its own: the C object of one peer connection.
+/// One webrtcbin in a separate pipeline: the C object of one peer connection.
 ///
 /// Everything but `requestKeyframe` and the counters is called on the control thread. webrtcbin only sees descriptions
 /// that the `SDP` target has normalised. docs/gstreamer.md has what it does in its own way.
@@ -26,7 +26,7 @@ public final class WebRTCBin: Sendable {
     private let streams = SourceStreams()
     private let isStopped = Atomic(false)
     private let memory = FreeMemory.current
-    /// What tells of the selected pair; 0 before it is connected, and afterwards.
+    /// The signal handler for the selected pair; 0 before it is connected, and afterwards.
     private let pairHandler = Mutex<gulong>(0)
     private let watcher: RTCPWatcher
     let congestion = CongestionWatcher()
@@ -84,10 +84,10 @@ public final class WebRTCBin: Sendable {
 
     /// Stops everything; it is freed with the object.
     ///
-    /// What waits for a packet that is missing goes on without it.
+    /// Packets that wait for a missing one continue without it.
     ///
-    /// TURN servers get back what they lent: where any are used, the object should live on for a moment. Control thread
-    /// only.
+    /// TURN servers get their allocations back: where any are used, the object should live on for a moment. Control
+    /// thread only.
     public func stop() {
         for (guarding, decryptor) in zip(self.guards.withLock { $0 }, self.decryptors.withLock { $0 }) {
             guarding.close(decryptor)
@@ -162,11 +162,11 @@ public final class WebRTCBin: Sendable {
         CGst_webrtc_add_ice_candidate(self.element.pointer, guint(clamping: mLineIndex), line)
     }
 
-    /// Begins ICE anew, before an offer of the peer that asks for it is set (RFC 8445 section 9).
+    /// Restarts ICE, before an offer of the peer that asks for it is set (RFC 8445 section 9).
     ///
     /// Media keep their path until there is a new one. Control thread.
     ///
-    /// - Returns: our new credentials, which the next local description has to name: webrtcbin 1.22 does not know them.
+    /// - Returns: our new credentials, which the next local description must name: webrtcbin 1.22 does not know them.
     ///   nil if there is no transport yet.
     public func restartICE() -> (ufrag: String, password: String)? {
         self.withAgent { agent in
@@ -237,7 +237,7 @@ public final class WebRTCBin: Sendable {
         self.guards.withLock { $0.reduce(0) { $0 &+ $1.refusedPackets } }
     }
 
-    /// What became of the packets of each source that any came of.
+    /// Counts of the packets of each source that any came of.
     ///
     /// Any thread; also after `stop`, for the last time.
     public var sourceCounters: [SourceCounters] {
@@ -332,8 +332,8 @@ public final class WebRTCBin: Sendable {
     ///
     /// Control thread.
     ///
-    /// - Returns: false if they take the whole way through a part of webrtcbin: an element on it has to see every packet, is
-    ///   not known here, or the settings want it so.
+    /// - Returns: false if they take the whole way through a part of webrtcbin: an element on it must see every packet,
+    ///   is not known here, or the settings want it so.
     public func shortenPath(of stream: ReceivedStream) -> Bool {
         var isShort = self.guards.withLock { guards in !guards.contains(where: \.goesThrough) }
         isShort = self.shortcuts.withLock { $0.queue && ($0.source || !self.gathersPackets) } && isShort
@@ -427,8 +427,8 @@ public final class WebRTCBin: Sendable {
         guard let rtpbin = self.element.child(named: "rtpbin") else { return }
         try rtpbin.set("max-streams", "\(settings.maximumStreams)")
         CTapedeck_use_reorder_buffers(rtpbin.pointer, self.streams.pointer)
-        // Our sender reports say when media were captured, not when they were sent: picture and sound take different
-        // times to encode, and a receiver would put them apart by the difference.
+        // Our sender reports state when media were captured, not when they were sent: video and audio take different
+        // times to encode, and a receiver would separate them by the difference.
         try rtpbin.set("rtcp-sync-send-time", "false")
     }
 
@@ -452,8 +452,8 @@ public final class WebRTCBin: Sendable {
         element.connect("pad-added", handlePad) { [streams = self.streams] (pad: Pad) in
             let format = pad.rtpFormat
             // webrtcbin 1.22 asks for what the last source in the peer's description is, whatever this one is, and for
-            // nothing if the peer names no sources. Audio is concealed, not repeated. Payload types that nobody knows share
-            // the buffer of those of their source that are known.
+            // nothing if the peer names no sources. Audio is concealed, not repeated. Unknown payload types share the
+            // buffer of the known ones of their source.
             if let format { pad.setRetransmission(format.media == "video" && format.takesNACK) }
             let hold = PadHold(pad, counting: format?.ssrc.map { (streams, $0) })
             let stream = ReceivedStream(format: format, pad: pad, hold: hold)
@@ -503,8 +503,8 @@ public final class WebRTCBin: Sendable {
             CGst_rtp_session_space_transport_feedback(added.pointer, Self.transportFeedbackNanoseconds)
             self.sessions.withLock { $0.append(added) }
         case "rtpulpfecdec":
-            // webrtcbin says so only to those of payload types above 0, and of a transceiver only to one: any other one gives
-            // packets numbers of its own, which hides what is missing.
+            // webrtcbin sets this only for payload types above 0, and only for one of a transceiver: any other one
+            // renumbers packets, which hides losses.
             guard CGst_get_int(added.pointer, "pt") == 0 else { break }
             try? added.set("passthrough", "true")
         case "queue":
@@ -524,7 +524,7 @@ public final class WebRTCBin: Sendable {
     }
 }
 
-/// Which parts of webrtcbin packets go around, beside those that are looked at for each stream.
+/// Parts of webrtcbin that packets go around, in addition to those that are checked for each stream.
 private struct Shortcuts {
     /// The queue behind the socket (docs/decisions/0057).
     var queue = false

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What webrtcbin says about itself.
+/// An event of webrtcbin.
 ///
 /// Delivered on GStreamer's threads, in order per thread.
 public enum WebRTCEvent: Sendable {
@@ -14,15 +14,15 @@ public enum WebRTCEvent: Sendable {
     case connectionState(ConnectionState)
     /// ICE chose a pair of candidates, the first or another one.
     case pairSelected(SelectedPair)
-    /// A remote stream appeared. What it sends is held until the owner attaches a branch with `receive`.
+    /// A remote stream appeared. Its data are held until the owner attaches a branch with `receive`.
     case streamAppeared(ReceivedStream)
     /// The peer sends from more sources than a connection may have, or of more payload types than a source may; what comes of
     /// the others is dropped. Once.
     case sourcesExhausted
     /// Media came that were not made with the key of the handshake; they are dropped. Once.
     case mediaForged
-    /// A look at what came held up other connections of this process, which are read by the same thread: this one is not
-    /// read with others for half a minute now, and whenever it happens again. Told once.
+    /// A look at this connection's packets held up other connections of this process, which are read by the same
+    /// thread: this one is not read with others for half a minute now, and whenever it happens again. Reported once.
     case heldUpOthers
 }
 

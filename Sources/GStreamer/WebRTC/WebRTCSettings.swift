@@ -20,8 +20,8 @@ public struct WebRTCSettings: Sendable {
     public var relaysOnly = false
     /// Streams one connection may ever carry, those that are gone included.
     ///
-    /// A bound against peers that change SSRC for ever. More than a description may name before the connection is made
-    /// anew (`SDPLimits.sources`), because a stream beyond it is dropped without a word.
+    /// A bound against peers that change SSRC for ever. It exceeds the number that a description may name before the
+    /// connection is replaced (`SDPLimits.sources`), because a stream beyond it is dropped silently.
     public var maximumStreams = 320
     /// Sources (SSRC) that one connection may ever have: those of each stream and of its retransmissions.
     ///

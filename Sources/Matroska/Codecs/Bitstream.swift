@@ -2,17 +2,17 @@
 
 public import Basics
 
-/// What one coded unit (a frame, an access unit, a packet) tells about itself.
+/// Properties of one coded unit (a frame, an access unit, a packet), read from its bytes.
 public struct UnitInspection: Sendable, Hashable {
     /// Whether a decoder can start here; always true for audio.
     public var isKeyframe: Bool
-    /// Picture width in pixels, where the unit says it.
+    /// Frame width in pixels, where the unit has it.
     public var width: Int?
-    /// Picture height in pixels, where the unit says it.
+    /// Frame height in pixels, where the unit has it.
     public var height: Int?
     /// The H.264 parameter sets in the unit, if there are any.
     public var parameterSets: H264ParameterSets?
-    /// How long the unit sounds, in nanoseconds, for audio.
+    /// Duration of an audio unit, in nanoseconds.
     public var durationNanoseconds: Int64?
     /// Whether there is anything of a frame in it: an H.264 access unit may hold parameter sets and nothing else.
     public var hasFrame = true
@@ -20,7 +20,7 @@ public struct UnitInspection: Sendable, Hashable {
     public var isHeadless = false
     /// How the samples of a VP9 keyframe are coded.
     public var vp9Format: VP9Format?
-    /// The picture parameter set that an H.264 keyframe uses, 0 to 255.
+    /// The id of the PPS (H.264 section 7.3.2.2) that an H.264 keyframe uses, 0 to 255.
     public var pictureSetID: Int?
 
     /// An inspection with each part given.

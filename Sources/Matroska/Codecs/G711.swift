@@ -33,7 +33,7 @@ public enum G711 {
         }
     }
 
-    /// How long a payload of `byteCount` bytes sounds, in nanoseconds; nil without bytes or channels.
+    /// Duration of a payload of `byteCount` bytes, in nanoseconds; nil without bytes or channels.
     public static func durationNanoseconds(byteCount: Int, channels: Int = 1) -> Int64? {
         guard byteCount > 0, channels > 0, byteCount < 1 << 30 else { return nil }
         return Int64(byteCount / channels) * 1_000_000_000 / Int64(Self.sampleRate)

@@ -29,13 +29,13 @@ public struct H264ParameterSets: Sendable, Hashable {
         return nil
     }
 
-    /// Whether pictures may be shown in another order than that in which they are sent.
+    /// Whether frames may be shown in another order than that in which they are sent.
     public var mayReorder: Bool {
         self.sequence.contains { set in set.withUnsafeBytes { H264SequenceParameters($0)?.mayReorder == true } }
     }
 }
 
-/// What recording needs to know of H.264 access units.
+/// Facts about H.264 access units that recording needs.
 public enum H264 {
     /// How the NAL units of an access unit are separated.
     public enum Framing: Sendable, Hashable {
@@ -120,8 +120,8 @@ public enum H264 {
 
     /// Looks for parameter sets and for what a decoder can start with; the size is that of the last sequence parameter set.
     ///
-    /// A decoder can start at an IDR picture, and at a recovery point (H.264 section D.2.8): a frame of an open group of
-    /// pictures, or the first of some that refresh the picture little by little. Nil if there is no NAL unit, or one has its
+    /// A decoder can start at an IDR access unit, and at a recovery point (H.264 section D.2.8): a frame of an open
+    /// GOP, or the first of several that refresh the frame step by step. Nil if there is no NAL unit, or one has its
     /// forbidden bit set (H.264 section 7.4.1).
     static func inspect(_ accessUnit: UnsafeRawBufferPointer, framing: Framing) -> UnitInspection? {
         var inspection = UnitInspection(isKeyframe: false)
@@ -168,7 +168,7 @@ public enum H264 {
         var pictureSetID: Int
 
         init?(_ unit: UnsafeRawBufferPointer) {
-            // So short that it has no emulation prevention where the first macroblock is 0, which is what matters.
+            // The header is too short for emulation prevention where the first macroblock is 0, which is the case that matters.
             var bits = BitReader(UnsafeRawBufferPointer(rebasing: unit.dropFirst().prefix(16)))
             guard let macroblock = bits.readUnsignedExpGolomb(), bits.readUnsignedExpGolomb() != nil,
                 let set = bits.readUnsignedExpGolomb(), set <= 255
@@ -178,7 +178,7 @@ public enum H264 {
         }
     }
 
-    /// Supplemental information is looked at so far: a recovery point stands before what a camera adds.
+    /// Supplemental information is read up to here: a recovery point comes before the additions of a camera.
     private static let mostInformation = 4_096
 
     /// Whether a NAL unit of type 6 has a recovery point among its messages (H.264 sections 7.3.2.3.1 and D.1.8).

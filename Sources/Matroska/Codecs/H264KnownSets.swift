@@ -2,8 +2,8 @@
 
 /// The parameter sets that a sender of H.264 has sent so far: the newest of each id.
 ///
-/// A sender may state them in the description (`sprop-parameter-sets`, RFC 6184 section 8.1), send them once, in access units
-/// of their own, or before each keyframe, and replace them at any time (H.264 section 7.4.1.2.1).
+/// A sender may state them in the description (`sprop-parameter-sets`, RFC 6184 section 8.1), send them once, in
+/// separate access units, or before each keyframe, and replace them at any time (H.264 section 7.4.1.2.1).
 public struct H264KnownSets: Sendable, Hashable {
     private struct PictureSet: Sendable, Hashable {
         var sequenceID: Int
@@ -57,7 +57,7 @@ public struct H264KnownSets: Sendable, Hashable {
         return true
     }
 
-    /// The numbers that a set begins with (H.264 sections 7.3.2.1.1 and 7.3.2.2), behind so many bytes.
+    /// The numbers at the beginning of a set (H.264 sections 7.3.2.1.1 and 7.3.2.2), after this many bytes.
     private static func ids(_ bytes: [UInt8], behind offset: Int, count: Int) -> [Int]? {
         guard bytes.count > offset else { return nil }
         return bytes.withUnsafeBytes { bytes in
@@ -71,7 +71,7 @@ public struct H264KnownSets: Sendable, Hashable {
         }
     }
 
-    /// Those that a frame needs which uses a picture parameter set, or the newest ones if it does not say which; nil if
+    /// The sets that a frame needs for its PPS, or the newest ones if it does not name one; nil if
     /// they are not known.
     public func needed(pictureSetID: Int?) -> H264ParameterSets? {
         guard let picture = (pictureSetID ?? self.newestPicture).flatMap({ self.picture[$0] }),

@@ -20,11 +20,13 @@ public struct H264SequenceParameters: Sendable, Hashable {
     public var height: Int
     /// Width and height before cropping, once they were read.
     private var coded: CodedSize?
-    /// Whether pictures may be shown in another order than that in which they are sent: there are no such pictures in
-    /// the baseline profile (H.264 section A.2.1), and none where their order is that of decoding (section 8.2.1.3).
+    /// Whether frames may be shown in another order than that in which they are sent.
+    ///
+    /// They may not in the baseline profile (H.264 section A.2.1), nor where output order is decoding order (section
+    /// 8.2.1.3).
     public var mayReorder: Bool
 
-    /// Pictures wider or higher than this are taken for nonsense; level 6.2 allows 16 880.
+    /// A frame wider or higher than this is treated as nonsense; level 6.2 allows 16 880.
     static let maximumDimension = 32_768
 
     /// A parameter set is a few hundred bytes even with every scaling list; more is not looked at.

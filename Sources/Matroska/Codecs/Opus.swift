@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What recording needs to know of Opus packets and their set-up header.
+/// Facts about Opus packets and their set-up header that recording needs.
 public enum Opus {
     /// The 19-byte OpusHead of mapping family 0 (RFC 7845 section 5.1).
     ///
@@ -16,7 +16,7 @@ public enum Opus {
         return bytes
     }
 
-    /// How long a packet sounds, in nanoseconds: at most 120 ms (RFC 6716 sections 3.1 and 3.2).
+    /// Duration of a packet, in nanoseconds: at most 120 ms (RFC 6716 sections 3.1 and 3.2).
     ///
     /// Nil if the packet is empty, or its frame count is zero or makes it longer than 120 ms.
     public static func durationNanoseconds(of packet: UnsafeRawBufferPointer) -> Int64? {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What recording needs to know of VP8 frames.
+/// Facts about VP8 frames that recording needs.
 enum VP8 {
     /// Reads the frame tag and, of a key frame, the size (RFC 6386 section 9.1); nil if a decoder would refuse it.
     static func inspect(_ frame: UnsafeRawBufferPointer) -> UnitInspection? {

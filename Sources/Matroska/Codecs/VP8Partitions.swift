@@ -3,8 +3,9 @@
 extension VP8 {
     /// Whether the partitions of a frame are as long as its header says (RFC 6386 sections 9.2 to 9.6 and 19.2).
     ///
-    /// Every decoder refuses others. A payload that is encrypted behind a header in clear is noise here: three in four of its
-    /// frames say that they have partitions that do not fit. What `inspect` takes for no frame is none here either.
+    /// Every decoder refuses others. A payload that is encrypted behind a header in clear is noise here: three in four
+    /// of its frames say that they have partitions that do not fit. A payload that `inspect` rejects as a frame is
+    /// rejected here as well.
     static func hasWholePartitions(_ frame: UnsafeRawBufferPointer) -> Bool {
         guard let inspection = Self.inspect(frame) else { return false }
         let head = inspection.isKeyframe ? 10 : 3

@@ -31,12 +31,12 @@ public struct VP9Format: Sendable, Hashable {
     }
 }
 
-/// What recording needs to know of VP9 frames and superframes.
+/// Facts about VP9 frames and superframes that recording needs.
 enum VP9 {
     /// Reads the uncompressed header of the first frame (VP9 bitstream specification section 6.2); nil if it is none.
     ///
-    /// Of a superframe the first frame decides: a decoder can start there if it is a key frame. The last one is shown, and in spatial
-    /// layers it has the largest size.
+    /// In a superframe the first frame decides: a decoder can start there if it is a key frame. The last one is shown,
+    /// and in spatial layers it has the largest size.
     static func inspect(_ unit: UnsafeRawBufferPointer) -> UnitInspection? {
         guard var inspection = Self.inspectFirst(unit) else { return nil }
         guard inspection.isKeyframe, let shown = Self.frames(unit)?.last else { return inspection }
@@ -89,7 +89,7 @@ enum VP9 {
         return frames
     }
 
-    /// What an uncompressed header says of the frame's size.
+    /// The frame size in an uncompressed header.
     private enum StatedSize {
         /// Nothing: it is that of another frame.
         case none

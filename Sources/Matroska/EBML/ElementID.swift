@@ -101,7 +101,7 @@ enum ElementID {
     static let silentTracks: UInt32 = 0x5854
     static let encryptedBlock: UInt32 = 0xAF
 
-    /// Whether an element of this id may stand anywhere.
+    /// Whether an element of this id may be anywhere.
     static func isFiller(_ id: UInt32) -> Bool { id == Self.void || id == Self.crc32 }
 
     /// Whether an element of this id belongs into a cluster.

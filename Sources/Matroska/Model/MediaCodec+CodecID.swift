@@ -3,7 +3,7 @@
 public import Basics
 
 extension MediaCodec {
-    /// Whether there are senders of which pictures come in another order than they are shown.
+    /// Whether some senders send frames in another order than they are shown.
     public var mayReorder: Bool { self == .h264 }
 
     /// The CodecID of the track entry (Matroska codec registry).

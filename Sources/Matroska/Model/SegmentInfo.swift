@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is said about a whole file (RFC 9559 section 5.1.2).
+/// Properties of a whole file (RFC 9559 section 5.1.2).
 public struct SegmentInfo: Sendable, Hashable {
     /// Which readers a file is for.
     public enum DocumentType: String, Sendable, Hashable {
         /// Everything that Matroska has.
         case matroska
-        /// What browsers play: VP8, VP9 and Opus only.
+        /// The format that browsers play: VP8, VP9 and Opus only.
         case webm
     }
 
-    /// A title for people.
+    /// A human-readable title.
     public var title: String?
     /// When time zero of the file was, in nanoseconds since 2001-01-01T00:00:00 UTC.
     public var dateUTCNanosecondsSince2001: Int64?
@@ -51,7 +51,7 @@ public struct Chapter: Sendable, Hashable {
     public var startNanoseconds: Int64
     /// Where it ends, if it is a span.
     public var endNanoseconds: Int64?
-    /// What players show.
+    /// The text that players show.
     public var title: String
 
     /// A chapter with each part given.

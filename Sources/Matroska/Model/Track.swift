@@ -14,13 +14,13 @@ public struct Track: Sendable, Hashable {
     public var codec: MediaCodec
     /// Decoder set-up: avcC for H.264, OpusHead for Opus, WAVEFORMATEX for G.711, empty for VP8, mostly empty for VP9.
     public var codecPrivate: [UInt8]
-    /// A title for people.
+    /// A human-readable title.
     public var name: String?
-    /// An ISO 639-2 language, `und` if nobody knows.
+    /// An ISO 639-2 language, `und` if unknown.
     public var language: String
-    /// Picture properties, for video.
+    /// Video properties, for video.
     public var video: VideoTrack?
-    /// Sound properties, for audio.
+    /// Audio properties, for audio.
     public var audio: AudioTrack?
     /// How long the decoder's output lags, in nanoseconds: players show a block this much earlier than its time.
     public var codecDelayNanoseconds: UInt64
@@ -119,13 +119,13 @@ public struct Track: Sendable, Hashable {
     }
 }
 
-/// Picture properties of a track (RFC 9559 section 5.1.4.1.28).
+/// Video properties of a track (RFC 9559 section 5.1.4.1.28).
 public struct VideoTrack: Sendable, Hashable {
-    /// Width of the first picture, in pixels, at least 1.
+    /// Width of the first frame, in pixels, at least 1.
     ///
-    /// Later pictures may differ: decoders follow the bitstream.
+    /// Later frames may differ: decoders follow the bitstream.
     public var width: Int
-    /// Height of the first picture, in pixels, at least 1.
+    /// Height of the first frame, in pixels, at least 1.
     public var height: Int
     /// Colour description, if it is known.
     public var colour: Colour?
@@ -161,7 +161,7 @@ public struct Colour: Sendable, Hashable {
     }
 }
 
-/// Sound properties of a track (RFC 9559 section 5.1.4.1.29).
+/// Audio properties of a track (RFC 9559 section 5.1.4.1.29).
 public struct AudioTrack: Sendable, Hashable {
     /// Samples a second; 48 000 for Opus.
     public var sampleRate: Double
@@ -178,7 +178,7 @@ public struct AudioTrack: Sendable, Hashable {
     }
 }
 
-/// A track of plain text that players show over the pictures (RFC 9559 section 5.1.4; codec `S_TEXT/UTF8`).
+/// A track of plain text that players show over the video (RFC 9559 section 5.1.4; codec `S_TEXT/UTF8`).
 public struct TextTrack: Sendable, Hashable {
     /// Its CodecID.
     public static let codecID = "S_TEXT/UTF8"
@@ -187,9 +187,9 @@ public struct TextTrack: Sendable, Hashable {
     public var number: Int
     /// Identifies the track across files; not zero.
     public var uid: UInt64
-    /// A title for people.
+    /// A human-readable title.
     public var name: String?
-    /// An ISO 639-2 language, `und` if nobody knows.
+    /// An ISO 639-2 language, `und` if unknown.
     public var language: String
 
     /// A track with each part given.

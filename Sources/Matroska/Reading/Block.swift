@@ -6,7 +6,7 @@ public struct BlockHead: Sendable, Hashable {
     public var track: Int
     /// When it is shown, in nanoseconds from the file's time zero; may be negative in files of other writers.
     public var timeNanoseconds: Int64
-    /// Whether a decoder can start here; always true for sound.
+    /// Whether a decoder can start here; always true for audio.
     public var isKeyframe: Bool
     /// Whether no other unit refers to it.
     public var isDiscardable: Bool
@@ -24,7 +24,7 @@ public struct Block: Sendable, Hashable {
     public var track: Int
     /// When it is shown, in nanoseconds from the file's time zero; may be negative in files of other writers.
     public var timeNanoseconds: Int64
-    /// Whether a decoder can start here; always true for sound.
+    /// Whether a decoder can start here; always true for audio.
     public var isKeyframe: Bool
     /// Whether no other unit refers to it.
     public var isDiscardable: Bool

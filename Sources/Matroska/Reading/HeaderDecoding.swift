@@ -60,7 +60,7 @@ enum HeaderDecoding {
 
     /// The tracks that we know the codec of, and the others.
     ///
-    /// Of two tracks with one number the first counts.
+    /// If two tracks have one number, the first counts.
     static func tracks(_ content: ArraySlice<UInt8>) -> (known: [Entry], unsupported: [UnsupportedTrack]) {
         var known: [Entry] = []
         var unsupported: [UnsupportedTrack] = []

@@ -2,7 +2,7 @@
 
 /// Splits the content of a block into frames (RFC 9559 section 10.3).
 ///
-/// We never write laces; mkvmerge does, for sound.
+/// `Writer` never writes laces; mkvmerge does, for audio.
 enum Lacing {
     /// The ranges of the frames in `content`, which begins after the block's flags; nil if the sizes do not add up.
     static func frames(flags: UInt8, content: ArraySlice<UInt8>) -> [Range<Int>]? {

@@ -23,7 +23,7 @@ public struct DamagedRange: Sendable, Hashable {
     }
 }
 
-/// What a walk over a file passed over because it makes no sense.
+/// Parts of a file that a walk skipped because they make no sense.
 public struct Damage: Sendable, Hashable {
     /// The most ranges that are listed.
     public static let maximumListed = 100
@@ -51,7 +51,7 @@ public struct Damage: Sendable, Hashable {
     }
 }
 
-/// What a walk may spend on finding its way behind damage.
+/// Limit of the work that a walk may spend on finding readable data after damage.
 struct SearchBudget {
     /// Bytes that are looked through: minutes of video, or as many as a disk reads in some seconds.
     var bytes: UInt64 = 256 << 20
@@ -113,7 +113,7 @@ extension Reader {
         return false
     }
 
-    /// Whether a SimpleBlock, or the block of a group, is one of a track of the file, as its beginning tells.
+    /// Whether the beginning of a SimpleBlock, or of the block of a group, names a track of the file.
     private func isBlock(_ id: UInt32, _ content: ArraySlice<UInt8>) -> Bool {
         var block = content
         if id == ElementID.blockGroup {
@@ -134,8 +134,8 @@ extension Reader {
         return try Self.isBelievable(id, end: end, stop: stop, inCluster: inCluster, &self.window)
     }
 
-    /// Whether an element is one, and no damage that looks like it: those of ids that any byte may be, or that nobody knows,
-    /// are followed by one that belongs there.
+    /// Whether an element is genuine and not damage that looks like one: an element with an id that any byte may be, or
+    /// that is unknown, must be followed by one that belongs there.
     static func isBelievable(
         _ id: UInt32,
         end: UInt64,

@@ -3,7 +3,7 @@
 internal import Basics
 
 extension Reader {
-    /// What the walk over a segment meets.
+    /// An event of the walk over a segment.
     enum Event {
         /// A cluster begins.
         case clusterOpened(OpenCluster)
@@ -13,7 +13,7 @@ extension Reader {
         case foreignBlock
         /// The cluster that was open ends before this offset.
         case clusterClosed(end: UInt64)
-        /// A whole element beside the clusters.
+        /// A whole element outside the clusters.
         case passed(id: UInt32, end: UInt64)
     }
 
@@ -123,7 +123,7 @@ extension Reader {
         return .clusterClosed(end: end)
     }
 
-    /// Takes what begins at an offset for damage: the walk goes on at the next cluster, or is over if there is none.
+    /// Treats the data at an offset as damage: the walk continues at the next cluster, or is over if there is none.
     private mutating func tear(at offset: UInt64) throws(MatroskaError) -> Event? {
         guard let next = try self.nextCluster(from: offset) else { return self.endTorn(at: offset) }
         let start = self.tornStart(offset)
@@ -239,7 +239,7 @@ extension Reader {
         self.lastNanoseconds = max(self.lastNanoseconds ?? head.timeNanoseconds, head.timeNanoseconds)
     }
 
-    /// How long one frame of a lace lasts, in nanoseconds; zero if nothing tells.
+    /// Duration of one frame of a lace, in nanoseconds; zero if unknown.
     ///
     /// Only sums of laces use it.
     private static func duration(

@@ -10,7 +10,7 @@ internal import Basics
 ///
 /// Blocks come in file order. A value type: one thread at a time; reading blocks the caller.
 public struct Reader<S: Source> {
-    /// What the file says about itself.
+    /// Properties of the whole file.
     public private(set) var info: SegmentInfo
     /// The tracks whose codec we know, in file order.
     ///
@@ -26,12 +26,12 @@ public struct Reader<S: Source> {
     public let durationNanoseconds: Int64?
     /// The first byte behind the last whole block that makes no sense; known once the walk is over, nil if nothing is torn.
     public internal(set) var tornTailOffset: UInt64?
-    /// What was passed over so far because it makes no sense.
+    /// Parts skipped so far because they make no sense.
     public internal(set) var damage = Damage()
 
     /// Where the Segment ends as its size says, perhaps beyond the file's end; nil if that is unknown.
     ///
-    /// A file that is cut between two blocks has no torn tail: only this tells.
+    /// A file that is cut between two blocks has no torn tail: only this value reveals the cut.
     public var statedEnd: UInt64? { self.head.end }
 
     var window: Window<S>
@@ -212,7 +212,7 @@ public struct Reader<S: Source> {
             )
         else { throw MatroskaError(.notMatroska, "the file does not begin with a Matroska head", offset: 0) }
         var position = end
-        // Void may stand between the two; nothing else is expected (RFC 8794 section 11.3).
+        // Void may be between the two; nothing else is expected (RFC 8794 section 11.3).
         for _ in 0..<16 {
             let bytes = try window.peek(offset: position, limit: ElementHead.maximumLength)
             guard let head = ElementHead(bytes) else { break }

@@ -2,7 +2,7 @@
 
 internal import Basics
 
-/// What makes an unfinished file complete.
+/// The changes that complete an unfinished file.
 ///
 /// Apply in this order: truncate, append, patch.
 public struct RepairPlan: Sendable, Hashable {
@@ -24,7 +24,9 @@ public struct RepairPlan: Sendable, Hashable {
 
 /// Completes files whose writer died.
 public enum Repair {
-    /// Whether nobody finished the file, so that its Segment states no size; only its head is read.
+    /// Whether the file was not finished: its Segment then states no size.
+    ///
+    /// Only its head is read.
     ///
     /// - Throws: `notMatroska`, `sourceFailed`.
     public static func isNeeded<S: Source>(_ source: S) throws(MatroskaError) -> Bool {
@@ -34,10 +36,10 @@ public enum Repair {
     /// Looks at a file and says what would complete it; changes nothing.
     ///
     /// A file whose Segment states a size that is there was finished: its plan is empty, and only its head is read.
-    /// Otherwise all heads of blocks are read, the torn tail is cut off, what is damaged before it stays, and cues, duration
-    /// and sizes are added as `Writer.finish()` would have done: for files of `Writer` the result is the same byte for byte. Files of other
-    /// writers get as much as their head has room for. A plan interrupted while it is applied is found anew by
-    /// planning again; after it was applied the next plan is empty.
+    /// Otherwise all heads of blocks are read, the torn tail is cut off, what is damaged before it stays, and cues,
+    /// duration and sizes are added as `Writer.finish()` would have done: for files of `Writer` the result is the same
+    /// byte for byte. Files of other writers get as much as their head has room for. If applying a plan was
+    /// interrupted, planning again finds the rest; after it was applied the next plan is empty.
     ///
     /// - Throws: `notMatroska` if the head of the file is torn (there is no block to save then), `sourceFailed`.
     public static func plan<S: Source>(_ source: S) throws(MatroskaError) -> RepairPlan {
@@ -124,7 +126,8 @@ public enum Repair {
                 }
                 cluster = nil
             case .passed(let id, let end):
-                // Cues that an interrupted finish left at the end are written anew; all else of others stays.
+                // Cues that an interrupted finish left at the end are replaced; all other elements of other writers
+                // stay.
                 if id == ElementID.cues {
                     cuesBefore = true
                 } else if id != ElementID.void {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What must be remembered while blocks pass so that a file can be completed: cue points and the end time.
+/// Data that must be remembered while blocks pass for the file to be completed: cue points and the end time.
 ///
 /// Writer and repair share it, so a repaired file gets the cues that a clean finish would have given it.
 ///

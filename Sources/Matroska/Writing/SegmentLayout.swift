@@ -32,7 +32,7 @@ struct SegmentLayout: Sendable {
     static let seekReserveSize = 128
     static let durationElementSize = 11
 
-    /// What completes a segment whose clusters end at `dataEnd`.
+    /// The changes that complete a segment whose clusters end at `dataEnd`.
     ///
     /// The Segment size is the last patch. No cues are appended if the file has them elsewhere. Chapters go between
     /// the clusters and the cues. It lasts at least `leastTicks`.

@@ -18,7 +18,7 @@ internal import Basics
 /// `SegmentIndex`); cluster positions take 8 bytes a second, and beyond `maximumClusterCount` clusters keep their
 /// unknown size, which every reader accepts.
 public struct Writer: Sendable {
-    /// What completes a file.
+    /// The changes that complete a file.
     public struct Finish: Sendable, Hashable {
         /// Goes to the end of the file.
         public var append: [UInt8]
@@ -72,7 +72,7 @@ public struct Writer: Sendable {
     /// - Parameters:
     ///   - info: times are stored in its unit; 1 ms suits every player.
     ///   - tracks: 1…1000 tracks with different numbers and uids.
-    ///   - texts: tracks of plain text beside them, with numbers and uids of their own; not in WebM.
+    ///   - texts: additional tracks of plain text, with separate numbers and uids; not in WebM.
     ///   - chapters: written before the clusters, in this order.
     ///   - tags: written before the clusters.
     /// - Throws: `MatroskaError.Code.invalidDescription` with a message that says what is wrong.
@@ -111,7 +111,7 @@ public struct Writer: Sendable {
     ///   - track: the number of a declared track.
     ///   - timeNanoseconds: when the unit is shown, from the file's time zero; not negative. Stored to the nearest
     ///     multiple of `SegmentInfo.timestampScaleNanoseconds`.
-    ///   - isKeyframe: whether a decoder can start here. Sound always counts as a keyframe.
+    ///   - isKeyframe: whether a decoder can start here. Audio always counts as a keyframe.
     ///   - isDiscardable: whether no other unit refers to this one.
     ///   - payloadSize: the number of bytes that follow.
     /// - Throws: `unknownTrack`, `timeOutOfRange` or `payloadTooLarge`; then nothing has changed and the next unit
@@ -241,7 +241,7 @@ public struct Writer: Sendable {
         return patch
     }
 
-    /// The size of a cluster; `nil` for one that goes on, unless the file ends here.
+    /// The size of a cluster; `nil` for one that is still growing, unless the file ends here.
     private func sizePatch(cluster index: Int, endsHere: Bool = false) -> Patch? {
         guard index < self.clusterStarts.count else { return nil }
         let isLast = index + 1 == self.clusterStarts.count
@@ -253,8 +253,8 @@ public struct Writer: Sendable {
         return Patch(offset: start + 4, bytes: bytes)
     }
 
-    /// What completes the file as it stands: chapters and Cues at the end; cluster sizes, Duration, SeekHead and Segment size in
-    /// place.
+    /// The changes that complete the file at this point: chapters and Cues at the end; cluster sizes, Duration,
+    /// SeekHead and Segment size in place.
     ///
     /// Changes nothing, so it may be called again after a failure to write.
     ///

@@ -28,7 +28,7 @@ extension PreferredCodec {
 /// called on the session's control thread.
 public final class CameraSource: Sendable {
     /// What is captured and coded now; apart from `state`, which is locked while encoders start.
-    private let current: Mutex<CurrentSettings>
+    private let current: Mutex<SendSpec>
     private let name: String
     private let gates = CaptureGates()
     private let pipelines: PipelineCatalogue
@@ -128,7 +128,7 @@ public final class CameraSource: Sendable {
         pipelines: PipelineCatalogue,
         logger: Logger
     ) {
-        self.current = Mutex(CurrentSettings(settings))
+        self.current = Mutex(settings)
         self.name = name
         self.pipelines = pipelines
         self.logger = logger
@@ -138,30 +138,18 @@ public final class CameraSource: Sendable {
     /// What is captured and coded now.
     ///
     /// Any thread.
-    public var settings: SendSpec { self.current.withLock(\.settings) }
+    public var settings: SendSpec { self.current.withLock { $0 } }
 
     /// What is not to be seen or heard at present.
     ///
     /// Any thread.
     public var mutes: CameraMutes { self.gates.mutes }
 
-    /// Mutes and freezes at once what orders do that are yet to be performed; what they open is left to `capture`.
-    ///
-    /// Any thread; waits for nothing.
-    public func expect(_ mutes: CameraMutes) {
-        self.gates.expect(mutes)
-    }
-
-    /// Mutes and freezes more than the settings did, whatever becomes of the rest of an order.
-    ///
-    /// Devices of which everything is muted are closed by the next look, within a second, or when `capture` has returned.
+    /// Mutes and freezes this at once and until the next call, besides what the settings mute; `capture` closes and opens devices.
     ///
     /// Any thread, also while `capture` waits; waits for nothing.
-    public func mute(_ mutes: CameraMutes) {
-        self.current.withLock { current in
-            current.mute(mutes)
-            self.gates.follow(current.settings.mutes)
-        }
+    public func hide(_ mutes: CameraMutes) {
+        self.gates.hide(mutes)
     }
 
     /// What can be sent at all, by what is installed: video codecs first named by `preferred`.
@@ -469,20 +457,18 @@ public final class CameraSource: Sendable {
     ///   described otherwise.
     /// - Throws: for what no capture file gives, and for parameters that none takes; then nothing is done either.
     public func capture(_ settings: SendSpec) throws(CaptureError) -> Bool {
-        let before = self.current.withLock { $0.beginChange() }
+        let before = self.settings
         guard settings.suits(callsOf: before) else { return false }
         let sources = try CaptureSource.all(settings, from: self.pipelines)
         return self.state.withLock { stages in
             guard !stages.isStopped else { return false }
             // What was muted before is muted until what is captured has changed; pictures need not stand still that long.
-            var kept = before.mutes
-            kept.isFrozen = false
-            self.gates.keep(kept)
-            defer { self.gates.keep(CameraMutes()) }
-            self.current.withLock { current in
-                current.change(to: settings)
-                self.gates.follow(current.settings.mutes)
-            }
+            var mutes = before.mutes
+            mutes.isFrozen = false
+            mutes.formUnion(settings.mutes)
+            self.gates.follow(mutes)
+            defer { self.gates.follow(settings.mutes) }
+            self.current.withLock { $0 = settings }
             if stages.baseNanoseconds != nil {
                 self.exchange(sources, settings, instead: before, &stages)
             } else if settings.keepsOpen {
@@ -644,17 +630,6 @@ public final class CameraSource: Sendable {
             )
         }
         if kinds.isEmpty { stages.baseNanoseconds = nil }
-        self.closeMuted(&stages)
-    }
-
-    /// Ends devices of which everything was muted without a change of what is captured: by an order that failed, or that
-    /// came while another one waited for a driver.
-    private func closeMuted(_ stages: inout Stages) {
-        let settings = self.settings
-        guard stages.feeds.contains(where: { $0.source.isHidden(by: settings.mutes) }),
-            let sources = try? CaptureSource.all(settings, from: self.pipelines)
-        else { return }
-        self.exchange(sources, settings, instead: settings, &stages)
     }
 
     /// Counts what a running encoder had no time for, and says so.

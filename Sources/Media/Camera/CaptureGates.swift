@@ -12,16 +12,13 @@ final class CaptureGates: Sendable {
 
     private struct State {
         /// What the settings mute and freeze.
-        var ordered = CameraMutes()
-        /// What orders do that are yet to be performed.
-        var expected = CameraMutes()
-        /// What was muted before the change that is made at present: what it ends may still be seen and heard.
-        var kept = CameraMutes()
+        var settings = CameraMutes()
+        /// What the camera's owner mutes and freezes.
+        var owner = CameraMutes()
 
         var all: CameraMutes {
-            var all = self.ordered
-            all.formUnion(self.expected)
-            all.formUnion(self.kept)
+            var all = self.settings
+            all.formUnion(self.owner)
             return all
         }
     }
@@ -29,19 +26,14 @@ final class CaptureGates: Sendable {
     /// What is muted and frozen at present.
     var mutes: CameraMutes { self.state.withLock { $0.all } }
 
-    /// Mutes and freezes as settings say, and what is expected.
+    /// Mutes and freezes as settings say.
     func follow(_ mutes: CameraMutes) {
-        self.set { $0.ordered = mutes }
+        self.set { $0.settings = mutes }
     }
 
-    /// Mutes and freezes this beside what settings say.
-    func expect(_ mutes: CameraMutes) {
-        self.set { $0.expected = mutes }
-    }
-
-    /// Keeps muted what was, until it is told otherwise.
-    func keep(_ mutes: CameraMutes) {
-        self.set { $0.kept = mutes }
+    /// Mutes and freezes this besides what settings say.
+    func hide(_ mutes: CameraMutes) {
+        self.set { $0.owner = mutes }
     }
 
     private func set(_ change: (inout State) -> Void) {

@@ -28,10 +28,10 @@ final class ChatReceiver: Sendable {
         self.state = Mutex(State(receiver: DataChannelReceiver(port: port)))
     }
 
-    /// What was not written down.
+    /// Counters of messages that were not written.
     var counters: DataChannelCounters { self.state.withLock { $0.receiver.counters } }
 
-    /// Keeps a packet; true if the control thread has to be told.
+    /// Keeps a packet; true if the control thread must be notified.
     ///
     /// Any thread.
     func came(_ packet: [UInt8], at nanoseconds: Int64) -> Bool {
@@ -66,7 +66,7 @@ final class ChatReceiver: Sendable {
         }
     }
 
-    /// Whether a timer has to be started, that calls `repeated` after `repetition`.
+    /// Whether a timer must be started, which calls `repeated` after `repetition`.
     func beginsToRepeat() -> Bool {
         self.state.withLock { state in
             guard !state.isRepeating, state.receiver.awaitsAcknowledgement else { return false }

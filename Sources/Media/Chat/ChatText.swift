@@ -2,7 +2,7 @@
 
 internal import Basics
 
-/// What a person wrote, in a message as an app sends it.
+/// A person's text, in a message as an app sends it.
 enum ChatText {
     /// UTF-8 bytes of a text in the journal.
     static let maximumBytes = 4096

@@ -6,7 +6,7 @@ internal import Foundation
 internal import Platform
 internal import Synchronization
 
-/// Asks the host's resolver for addresses, on threads of its own, which it blocks: a few at a time.
+/// Asks the host's resolver for addresses, on separate threads, which it blocks: a few at a time.
 final class HostResolver: Sendable {
     /// All sessions of a process share its few threads.
     static let shared = HostResolver(
@@ -20,7 +20,7 @@ final class HostResolver: Sendable {
     private let ask: @Sendable (String) -> [String]
     private let threads = BlockingThreads(name: "resolver", most: 4, mostWaiting: 64)
 
-    /// Who waits for an answer; the first of several is passed on.
+    /// The caller that waits for an answer; the first of several is passed on.
     private final class Reply: Sendable {
         private let body: Mutex<(@Sendable ([String]) -> Void)?>
 

@@ -10,7 +10,7 @@ internal import Synchronization
 
 /// The STUN and TURN servers of one room session: those of its owner, and those that the room's server offers.
 public final class ICEServerBook: Sendable {
-    /// What libnice takes for a stream.
+    /// The limit of libnice for a stream.
     private static let maximumRelays = 8
     private static let lookUpLimit = Duration.seconds(2)
     private static let memory = Duration.seconds(60)
@@ -25,7 +25,7 @@ public final class ICEServerBook: Sendable {
         var offered: [WebRTCServer] = []
         var addresses: [String: (found: [String], at: ContinuousClock.Instant)] = [:]
         var tunnels: [ICEServerURL: TLSTunnel] = [:]
-        /// What was said in the log already.
+        /// Messages that are in the log already.
         var said: Set<String> = []
         var isClosed = false
     }
@@ -101,11 +101,13 @@ public final class ICEServerBook: Sendable {
         return resolved
     }
 
-    /// Looks up a name behind which a browser hides its address, where this host can; `body` gets the addresses.
+    /// Looks up the name in a peer's candidate, where this host can; `body` gets the addresses.
     ///
     /// `body` is called on a thread of Dispatch, within a few seconds, or not at all if nothing is found.
-    func lookUp(multicastName name: String, _ body: @escaping @Sendable ([String]) -> Void) {
-        guard self.resolver.knowsMulticastNames else {
+    func lookUp(candidate name: String, _ body: @escaping @Sendable ([String]) -> Void) {
+        // Browsers hide their addresses behind such names.
+        let isMulticast = name.lowercased().hasSuffix(".local")
+        guard !isMulticast || self.resolver.knowsMulticastNames else {
             let advice = "install libnss-mdns and avahi-daemon, or rely on the checks of the peer, which must reach us"
             self.sayOnce("a peer hides its addresses behind multicast names, which this host cannot look up", advice)
             return
@@ -113,7 +115,8 @@ public final class ICEServerBook: Sendable {
         self.resolver.lookUp(name, limit: Self.lookUpLimit) { [weak self] addresses in
             guard addresses.isEmpty else { return body(addresses) }
             let advice = "the checks of the peer must reach us"
-            self?.sayOnce("a multicast name of a peer is not known on this network", advice)
+            let name = isMulticast ? "a multicast name of a peer" : "a name in a candidate of a peer"
+            self?.sayOnce("\(name) is not known on this network", advice)
         }
     }
 
@@ -184,7 +187,7 @@ struct ResolvedServers: Sendable {
     /// The URLs of the servers by address and port, for the log.
     var names: [String: String] = [:]
 
-    /// Servers that share address and port cannot be told apart afterwards: all are named.
+    /// Servers that share address and port cannot be distinguished afterwards: all are named.
     mutating func note(_ url: ICEServerURL, at endpoint: (address: String, port: Int)) {
         let host = IPAddress.bracketed(endpoint.address)
         let key = "\(host):\(endpoint.port)"

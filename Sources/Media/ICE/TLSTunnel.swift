@@ -10,10 +10,11 @@ internal import Platform
 internal import Signalling
 internal import Synchronization
 
-/// A port on loopback whose connections go on to a TURN server over TLS: libnice speaks TURN over TCP, but no TLS.
+/// A port on loopback whose connections are forwarded to a TURN server over TLS: libnice speaks TURN over TCP, but no
+/// TLS.
 ///
 /// Whatever the agent sends is encrypted for the server, whose certificate is checked against the system's authorities
-/// and its name. One for each server and session; the agent of each peer connection makes connections of its own.
+/// and its name. One for each server and session; the agent of each peer connection makes separate connections.
 final class TLSTunnel: Sendable {
     /// Connections of all peer connections of a session; each takes one for each address of this host.
     private static let maximumConnections = 256
@@ -107,10 +108,10 @@ final class TLSTunnel: Sendable {
             switch result {
             case .success(let far):
                 do {
-                    // Not before: each of the server's addresses is tried with a channel of its own.
+                    // Not before: each of the server's addresses is tried with a separate channel.
                     try near.pipeline.syncOperations.addHandler(TunnelEnd(partner: far))
                 } catch {
-                    // The agent has hung up meanwhile.
+                    // The agent has hung up in between.
                     return far.close(promise: nil)
                 }
                 far.setOption(.autoRead, value: true).whenFailure { _ in near.close(promise: nil) }

@@ -51,7 +51,7 @@ public struct WebRTCServer: Sendable, Hashable {
 }
 
 extension NetworkSpec {
-    /// The servers, each URL by itself.
+    /// The servers, one for each URL.
     ///
     /// - Throws: `Problem`: the first of a server that cannot be used.
     public func webRTCServers() throws(WebRTCServer.Problem) -> [WebRTCServer] {

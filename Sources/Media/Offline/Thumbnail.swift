@@ -13,7 +13,8 @@ public enum Thumbnail {
 
     /// Why no image is made of a keyframe; nil if a decoder may have it.
     ///
-    /// By its size in bytes and by its headers: whoever holds it decides before anything is sent or decoded.
+    /// It judges by size in bytes and by headers: the holder of the keyframe decides before anything is sent or
+    /// decoded.
     public static func refusal(of keyframe: [UInt8], codec: MediaCodec) -> String? {
         guard keyframe.count <= KeyframePart.maximumKeyframeBytes else {
             return "the keyframe has \(keyframe.count) bytes; "

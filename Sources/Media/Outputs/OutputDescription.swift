@@ -4,7 +4,7 @@ internal import Basics
 internal import FoundationEssentials
 internal import Matroska
 
-/// The session description of what one participant's streams are (RFC 8866), for whoever receives them.
+/// The session description of one participant's streams (RFC 8866), for their receivers.
 struct OutputDescription: Sendable, Hashable {
     /// One stream.
     struct Line: Sendable, Hashable {

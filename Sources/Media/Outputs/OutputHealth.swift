@@ -2,7 +2,7 @@
 
 /// Whether an output works, as its counters and its set-up tell.
 struct OutputHealth: Sendable, Hashable {
-    /// What became of it.
+    /// The new state.
     enum Change: Sendable, Hashable {
         case failed(reason: String)
         case recovered

@@ -6,7 +6,7 @@
 struct OutputPlaces: Sendable, Hashable {
     private var holders: [String?]
     private var former: [String?]
-    /// When each place was left, as a number that only rises; 0 for one that nobody had.
+    /// When each slot was left, as a number that only rises; 0 for one that was never taken.
     private var left: [Int]
     private var count = 0
 
@@ -16,13 +16,14 @@ struct OutputPlaces: Sendable, Hashable {
         self.left = Array(repeating: 0, count: count)
     }
 
-    /// Who has places, the first place first.
+    /// The participants with slots, the first slot first.
     var participants: [String] { self.holders.compactMap { $0 } }
 
     /// The place of a participant, from 0.
     subscript(participant: String) -> Int? { self.holders.firstIndex(of: participant) }
 
-    /// Gives a participant a place: the one it has or had, else one that nobody had, else the one that was left first.
+    /// Gives a participant a slot: the one it has or had, else one that was never taken, else the one that was left
+    /// first.
     mutating func take(for participant: String) -> Int? {
         if let place = self[participant] { return place }
         let free = self.holders.indices.filter { self.holders[$0] == nil }

@@ -5,9 +5,9 @@ internal import GStreamer
 internal import Matroska
 internal import Model
 
-/// The streams of one participant at its place of an output.
+/// The streams of one participant at its slot of an output.
 ///
-/// They outlive the tracks for a while: a participant whose call is built anew goes on in the same streams.
+/// They outlive the tracks for a while: a participant whose call is redialled continues in the same streams.
 struct OutputSession {
     /// How long the streams of a participant without tracks are kept.
     static let patience: Int64 = 10_000_000_000
@@ -24,14 +24,14 @@ struct OutputSession {
     private(set) var lines: [MediaKind: Line] = [:]
     /// Where the streams go; nil before the first.
     private var address: String?
-    /// Of streams that were opened again.
+    /// Counters of streams that were opened again.
     private var ended = RTPStreamCounters()
     private var version = 0
-    /// What the description said last.
+    /// Lines of the last description.
     private var described: [OutputDescription.Line] = []
     /// For those who receive, with keys if packets are encrypted.
     private(set) var description = ""
-    /// The same for everybody, without keys.
+    /// The same for the public, without keys.
     private(set) var publicDescription = ""
     /// The file that holds the one with keys.
     var file: String?
@@ -65,14 +65,14 @@ struct OutputSession {
         self.lines.values.map(\.stream.counters).reduce(self.ended, +)
     }
 
-    /// Closes streams that have to be opened again, which `send` does; once a second.
+    /// Closes streams that must be opened again, which `send` does; once a second.
     ///
     /// - Returns: whether packets of one have not got away for long: then all are closed.
     mutating func look(now: Int64) -> Bool {
         var isStuck = false
         for kind in [MediaKind.video, .audio] {
             guard let line = self.lines[kind], line.track != nil else { continue }
-            // A receiver that comes could not decrypt: it needs another key, whose numbers begin anew.
+            // A new receiver could not decrypt: it needs another key, whose numbers start again.
             guard !line.stream.isWorn else {
                 self.close(kind)
                 continue
@@ -147,7 +147,7 @@ struct OutputSession {
         }
     }
 
-    /// Looks at which kind sends nothing while the other one goes on.
+    /// Notes which kind sends nothing while the other one continues.
     private mutating func noteSilence(_ now: Int64) {
         for (kind, line) in self.lines {
             self.lines[kind]?.silence.note(line.track?.fork.lastPacketNanoseconds, now: now)
@@ -168,7 +168,7 @@ struct OutputSession {
     ) throws(GStreamerError) -> Line {
         let ssrc = UInt32.random(in: 1...(.max))
         let port = UInt16(clamping: Int(first) + self.place * settings.portStep)
-        // Each place has four ports of ours: RTP and RTCP of pictures, then of sound.
+        // Each slot has four ports of ours: RTP and RTCP of video, then of audio.
         let source = settings.sourcePort.map {
             UInt16(clamping: Int($0) + self.place * 4 + (kind == .video ? 0 : 2))
         }
@@ -198,9 +198,9 @@ struct OutputSession {
 
     /// Describes the streams; returns whether the description changed.
     ///
-    /// The first one has pictures and sound if both come within a second, and for others than our own pipelines the
-    /// parameter sets of H.264 if they come within three. It is not changed for these alone: receivers find others in the
-    /// packets.
+    /// The first one has video and audio if both come within a second, and for receivers other than our own pipelines
+    /// the parameter sets of H.264 if they come within three. It is not changed for these alone: receivers find others
+    /// in the packets.
     mutating func describe(_ settings: OutputSpec, at address: String, title: String, now: Int64) -> Bool {
         let wanted = [settings.videoPort, settings.audioPort].count { $0 != nil }
         guard self.version > 0 || self.lines.count == wanted || now - self.began >= Self.completion else {

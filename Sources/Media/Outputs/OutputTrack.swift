@@ -16,7 +16,7 @@ struct OutputTrack: Sendable {
     var fork: RTPFork
 }
 
-/// What descriptions say of a track.
+/// The description's data on a track.
 struct OutputFormat: Sendable, Hashable {
     var codec: MediaCodec
     var clockRateHz: Int
@@ -35,7 +35,7 @@ struct OutputFormat: Sendable, Hashable {
         var format = self
         let sets = H264ParameterSets(units: units)
         format.parameterSets = sets
-        // Profile, constraints and level stand behind the type (ISO/IEC 14496-10 section 7.3.2.1.1).
+        // Profile, constraints and level follow the type (ISO/IEC 14496-10 section 7.3.2.1.1).
         if format.profileLevelID == nil, let set = sets.sequence.first, set.count > 3 {
             format.profileLevelID = Hexadecimal.text(of: set[1...3])
         }
@@ -53,7 +53,7 @@ struct OutputFormat: Sendable, Hashable {
 ///
 /// webrtcbin never says that a track has ended: one that a sender replaced just goes silent.
 enum OutputSourceChoice {
-    /// What is looked at; in the order in which the tracks came.
+    /// The candidates; in the order in which the tracks came.
     struct Candidate: Sendable, Hashable {
         var id: UInt64
         var mid: String?

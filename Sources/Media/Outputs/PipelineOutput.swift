@@ -7,13 +7,13 @@ internal import PipelineCatalogue
 internal import Storage
 internal import Synchronization
 
-/// Runs the pipeline of one output, on a thread of its own: neither the room nor another output waits for it.
+/// Runs the pipeline of one output, on a separate thread: neither the room nor another output waits for it.
 ///
 /// Any thread.
 final class PipelineOutput: Sendable {
-    /// What completing files, and saying goodbye to servers, may take.
+    /// Time for completing files, and for saying goodbye to servers.
     static let endLimit = Duration.seconds(3)
-    /// What `finish` waits at most: for the above, and for elements that are slow to stop.
+    /// The longest wait of `finish`: for the above, and for elements that are slow to stop.
     private static let finishLimit = Duration.seconds(5)
 
     private let plan: PipelineOutputSettings.Plan
@@ -26,7 +26,7 @@ final class PipelineOutput: Sendable {
         /// The pipeline that is not stopped yet, and its number; touched on `thread`.
         var current: (number: Int, pipeline: Pipeline)?
         var waiting: [OneShot<Void, Never>] = []
-        /// Of HLS, by the name of the folder's parameter.
+        /// Playlists of HLS, by the name of the folder's parameter.
         var playlists: [String: PlaylistKeeper] = [:]
         /// Whether a look is not over yet, and how many came since then.
         var isLooking = false

@@ -3,16 +3,16 @@
 internal import Basics
 internal import Model
 
-/// When the pipeline of an output is made, ended and made anew.
+/// When the pipeline of an output is created, ended and created again.
 ///
 ///     idle ── wanted ──▶ running ── another source, or none ──▶ ending ── ended ──▶ idle
 ///       ▲                  │ failed                                                  │
-///       └── nobody ── waiting ── wait is over ──▶ running            finish ──▶ finished
+///       └── no one ── waiting ── wait is over ──▶ running            finish ──▶ finished
 ///
-/// A pipeline that fails is made anew at once, then after waits that double up to half a minute. `finished` is terminal.
-/// What comes late, of a pipeline that is gone, is a harmless race and ignored by its number.
+/// A pipeline that fails is created again at once, then after waits that double up to half a minute. `finished` is
+/// terminal. Late events, of a pipeline that is gone, are harmless races and ignored by their number.
 struct PipelineOutputLife: Sendable {
-    /// What its driver does.
+    /// A step for its driver.
     enum Action: Sendable, Hashable {
         /// Makes a pipeline of that number and starts it; if that cannot be, `failed` follows.
         case start(Int, PipelineSource)
@@ -20,7 +20,7 @@ struct PipelineOutputLife: Sendable {
         case end(Int)
         /// Frees a pipeline.
         case stop(Int)
-        /// Tells people.
+        /// Reports the change to people.
         case tell(OutputHealth.Change)
         /// Nothing runs any more, and nothing will.
         case finished
@@ -37,7 +37,7 @@ struct PipelineOutputLife: Sendable {
 
     /// A pipeline that ran for so long without an error, and takes what is sent, works.
     static let trial = Duration.seconds(5)
-    /// A queue that is full in so many looks, one after the other, has a file behind it that is stuck.
+    /// A queue that is full in this many looks, one after the other, feeds a file that is stuck.
     static let patience = 10
 
     private var state = State.idle

@@ -13,7 +13,7 @@ public struct PipelineOutputSettings: Sendable, Hashable {
         case refused(String)
     }
 
-    /// What is made of the packets.
+    /// The plan for the packets.
     public var plan: Plan
 
     /// A pipeline of a plan.
@@ -29,7 +29,7 @@ public struct PipelineOutputSettings: Sendable, Hashable {
         }
     }
 
-    /// Whether black or silence can take the place of a kind of media that nobody sends.
+    /// Whether black or silence can replace a kind of media that is not sent.
     func fills(_ media: MediaKind) -> Bool {
         switch self.plan {
         case .ready(let plan): plan.file.accepts[media]?.contains("raw") ?? false

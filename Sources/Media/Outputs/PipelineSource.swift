@@ -5,7 +5,7 @@ internal import GStreamer
 internal import Matroska
 internal import PipelineCatalogue
 
-/// What the pipeline of an output reads: the streams of one participant, on this host.
+/// The input of an output's pipeline: the streams of one participant, on this host.
 struct PipelineSource: Sendable, Hashable {
     /// One stream.
     struct Stream: Sendable, Hashable {
@@ -28,9 +28,9 @@ struct PipelineSource: Sendable, Hashable {
         self.participant = participant
     }
 
-    /// What an output sends, once it is described; nil before, and without anybody.
+    /// The streams of an output, once it is described; nil before, and without a participant.
     ///
-    /// A stream in which nothing comes any more is left out where something can take its place: muxers would wait for it.
+    /// A stream in which nothing comes any more is left out where a substitute exists: muxers would wait for it.
     init?(_ status: RTPOutputStatus, for settings: PipelineOutputSettings) {
         guard let session = status.sessions.first, !session.description.isEmpty else { return nil }
         self.init(participant: session.participant)
@@ -49,8 +49,8 @@ struct PipelineSource: Sendable, Hashable {
 
 /// The elements between the sockets of a source and the ports of a file.
 ///
-/// Streams are put on one clock by their sender reports. A kind that the file takes raw and nobody sends is black or
-/// silence. Nothing waits for the file: queues in front of its ports leave out what it does not take in time.
+/// Streams are put on one clock by their sender reports. A kind that the file takes raw and no participant sends is
+/// black or silence. Nothing waits for the file: queues in front of its ports drop media that it does not take in time.
 struct PipelineReceiver: Sendable, Hashable {
     /// A value that is set on one of the elements.
     struct Setting: Sendable, Hashable {
@@ -62,7 +62,7 @@ struct PipelineReceiver: Sendable, Hashable {
     static let address = "127.0.0.1"
     /// The names of the queues in front of the ports.
     static let queues = [MediaKind.video, .audio].map { "tapedeck_\($0.rawValue)" }
-    /// What late packets are waited for, in milliseconds.
+    /// The wait for late packets, in milliseconds.
     private static let latency = 200
 
     /// Launch text that refers to the ports by their names.
@@ -126,7 +126,7 @@ struct PipelineReceiver: Sendable, Hashable {
     }
 
     private static func queue(_ kind: MediaKind) -> String {
-        // A raw picture takes megabytes: a quarter of a second of them. Two seconds of sound.
+        // A raw frame takes megabytes: a quarter of a second of them. Two seconds of audio.
         let buffers = kind == .video ? 8 : 100
         return "queue name=tapedeck_\(kind.rawValue) leaky=downstream max-size-time=0 max-size-bytes=0 "
             + "max-size-buffers=\(buffers)"
@@ -182,7 +182,7 @@ struct PipelineReceiver: Sendable, Hashable {
 }
 
 extension PipelineSource.Stream {
-    /// What the packets are, in GStreamer's notation.
+    /// The caps of the packets, in GStreamer's notation.
     fileprivate var caps: String {
         // Base64 has nothing that ends a value in quotes.
         let sets = self.statedSets.map { ",sprop-parameter-sets=(string)\"\($0)\"" } ?? ""

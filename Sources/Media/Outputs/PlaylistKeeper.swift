@@ -7,30 +7,30 @@ internal import Synchronization
 
 /// Continues the HLS playlist of a folder from one pipeline to the next, and from one run of this program to the next.
 ///
-/// What was there is read from the folder: a playlist in it is continued, whichever program began it. Segments have names that none had
-/// before, because players and caches remember them. Any thread.
+/// The earlier state is read from the folder: a playlist in it is continued, whichever program began it. Segments have
+/// names that none had before, because players and caches remember them. Any thread.
 final class PlaylistKeeper: Sendable {
-    /// Of a playlist that is read; ours are smaller.
+    /// Limit of a playlist that is read; ours are smaller.
     private static let longestPlaylist = 16 << 20
 
     private let folder: String
     private let playlist: String
-    /// What is before the number in the name of a segment.
+    /// The part before the number in the name of a segment.
     private let beginning: String
-    /// What is behind it.
+    /// The part after it.
     private let ending: String
     private let state = Mutex(State())
 
     private struct State: Sendable {
-        /// What was there when the present pipeline began.
+        /// The playlist when the present pipeline began.
         var earlier = SegmentPlaylist()
-        /// What was written last; nil as long as nothing was.
+        /// The last written playlist; nil as long as there is none.
         var written: SegmentPlaylist?
         /// Segments from before that are still there, oldest first.
         var olderFiles: [String] = []
         var segments = 0
         var files = 0
-        /// What the names of the present pipeline's segments begin with.
+        /// The beginning of the names of the present pipeline's segments.
         var time: Int64 = 0
     }
 
@@ -123,7 +123,7 @@ final class PlaylistKeeper: Sendable {
         return found.sorted { ($0.time, $0.number) < ($1.time, $1.number) }
     }
 
-    /// Puts a playlist in the place of the one before, at once; 0 or an `errno`.
+    /// Replaces the playlist, atomically; 0 or an `errno`.
     private func put(_ text: String) -> Int32 {
         let (path, partial) = (self.path(self.playlist), self.path(PartialFile.name(of: self.playlist)))
         let descriptor = open(partial, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o666)

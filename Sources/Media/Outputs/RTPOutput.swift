@@ -21,14 +21,14 @@ struct RTPOutput {
     private var nextLookUp: Int64 = 0
     private var places: OutputPlaces
     private var sessions: [String: OutputSession] = [:]
-    /// Of streams that have ended.
+    /// Counters of streams that have ended.
     private var ended = RTPStreamCounters()
     private var before = RTPStreamCounters()
     private var health = OutputHealth()
     /// Why a packet was dropped last, by streams that may have been closed since.
     private var lastError: String?
     private var isChanged = false
-    /// Whose sound and pictures the one place of `followsSpeaker` has; no participant is called so.
+    /// The pseudo-participant whose audio and video the one slot of `followsSpeaker` has; no participant has this id.
     private static let speaking = ""
 
     init(_ settings: RTPOutputSettings, room: String) {
@@ -37,7 +37,7 @@ struct RTPOutput {
         self.room = room
         self.places = OutputPlaces(count: settings.spec.participants)
         self.address = IPAddress(settings.spec.host) != nil ? settings.spec.host : nil
-        // What an earlier life left behind says what is not true any more.
+        // Files left behind by an earlier run are not true any more.
         for place in 0..<settings.spec.participants {
             settings.spec.sdpFile(place: place).map(Self.removeDescription)
         }
@@ -45,7 +45,7 @@ struct RTPOutput {
 
     private var isNamed: Bool { IPAddress(self.settings.spec.host) == nil }
 
-    /// Whether the host's name is to be looked up now; then `lookedUp` has to follow.
+    /// Whether the host's name is to be looked up now; then `lookedUp` must follow.
     mutating func startsLookUp(now: Int64) -> Bool {
         guard self.isNamed, self.address == nil || self.settings.spec.label == nil else { return false }
         guard !self.isLookingUp, now >= self.nextLookUp else { return false }
@@ -64,7 +64,7 @@ struct RTPOutput {
         self.health.noteLookUp(self.address != nil)
     }
 
-    /// Closes streams that do not reach anybody any more, for `settle` to open them again; once a second.
+    /// Closes streams that do not reach any receiver, for `settle` to open them again; once a second.
     mutating func look(now: Int64) {
         self.lastError = self.lines.compactMap(\.stream.lastError).last
         guard self.settings.spec.label == nil else { return }
@@ -113,7 +113,8 @@ struct RTPOutput {
         }
     }
 
-    /// The tracks of who speaks, as those of one participant who never leaves; while nobody has spoken, of who came first.
+    /// The tracks of the speaker, as those of one participant that never leaves; before anyone has spoken, those of the
+    /// first participant.
     private static func speaking(of tracks: [OutputTrack], _ speaker: String?) -> [OutputTrack] {
         let chosen = tracks.contains { $0.participant == speaker } ? speaker : tracks.first?.participant
         return tracks.filter { $0.participant == chosen }.map { track in
@@ -129,7 +130,7 @@ struct RTPOutput {
         return self.isChanged
     }
 
-    /// Chooses the ports of whoever comes next, where they are ours to choose; false if none are free.
+    /// Chooses the ports of the next participant, where they are ours to choose; false if none are free.
     private mutating func choosePorts() -> Bool {
         guard let pipeline = self.settings.pipeline, self.sessions.isEmpty else { return true }
         guard let first = LoopbackPorts.four() else {
@@ -186,11 +187,11 @@ struct RTPOutput {
         for participant in Array(self.sessions.keys) { self.end(participant) }
     }
 
-    /// What became of the output since the last call; once a second.
+    /// The output's change since the last call; once a second.
     mutating func examine() -> OutputHealth.Change? {
         let total = self.total
         defer { self.before = total }
-        // What nobody of ours reads is no failure: clients come and go.
+        // Unread packets of a labelled output are no failure: its clients come and go.
         let dropped = self.settings.spec.label == nil ? total.droppedPackets &- self.before.droppedPackets : 0
         return self.health.examine(
             packets: total.packets &- self.before.packets,
@@ -232,7 +233,7 @@ struct RTPOutput {
         )
     }
 
-    /// Whether nothing is there but a description of ours: whoever may define rooms must not replace other files.
+    /// Whether the path is free or has a description of ours: a user who may define rooms must not replace other files.
     private static func isFree(_ path: String) -> Bool {
         do {
             return Self.isDescription(try File(path, .read))

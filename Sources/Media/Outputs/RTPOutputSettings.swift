@@ -6,7 +6,8 @@ public import Model
 public struct RTPOutputSettings: Sendable, Hashable {
     /// Where the tracks go.
     public var spec: OutputSpec
-    /// What takes the packets in this process, with the spec's label as its name; ports are then of our choice.
+    /// The pipeline that takes the packets in this process, with the spec's label as its name; ports are then of our
+    /// choice.
     public var pipeline: PipelineOutputSettings?
 
     /// An output with each part given.

@@ -5,13 +5,13 @@ public import GStreamer
 
 /// How an output is at present.
 public struct RTPOutputStatus: Sendable, Hashable {
-    /// What it does.
+    /// The state of an output.
     public enum State: String, Sendable, Hashable, CaseIterable {
-        /// Nobody is there whom it could send.
+        /// There is no participant to send.
         case idle
         /// Packets are sent.
         case sending
-        /// They do not get away, or nobody listens.
+        /// Packets cannot be sent, or there is no receiver.
         case failing
     }
 
@@ -27,9 +27,9 @@ public struct RTPOutputStatus: Sendable, Hashable {
         public var payloadType: UInt8
         /// Synchronisation source.
         public var ssrc: UInt32
-        /// What it has counted.
+        /// Its counters.
         public var counters: RTPStreamCounters
-        /// Whether nothing comes while the participant's other stream goes on.
+        /// Whether nothing comes while the participant's other stream continues.
         var isSilent = false
         /// The value of `sprop-parameter-sets` (RFC 6184 section 8.1); nil for none.
         var statedSets: String?
@@ -41,25 +41,25 @@ public struct RTPOutputStatus: Sendable, Hashable {
         public var participant: String
         /// The session description, without keys.
         public var description: String
-        /// Pictures, then sound.
+        /// Video, then audio.
         public var streams: [Stream]
     }
 
-    /// What it is called, such as `rtp://192.0.2.7:5004`.
+    /// Its name, such as `rtp://192.0.2.7:5004`.
     public var name: String
-    /// What it does.
+    /// Its state.
     public var state: State
-    /// Why it is failing, for people.
+    /// The human-readable reason why it is failing.
     public var reason: String?
     /// The participants that are sent.
     public var sessions: [Session]
-    /// What has been sent since it began, ended streams included.
+    /// Counters since it began, ended streams included.
     public var total: RTPStreamCounters
 }
 
-/// What happened to an output, by its name.
+/// An event of an output, by its name.
 public enum RTPOutputEvent: Sendable, Hashable {
-    /// What is sent does not get away, or nobody listens; `reason` is for people.
+    /// Packets cannot be sent, or there is no receiver; `reason` is human-readable.
     case failed(output: String, reason: String)
     /// It works again.
     case recovered(output: String)

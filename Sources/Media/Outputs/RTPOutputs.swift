@@ -11,10 +11,10 @@ internal import Synchronization
 
 /// The RTP outputs of a room: received tracks sent on to other software, packet by packet as they come.
 ///
-/// Some have a pipeline of this process that takes the packets: it runs on a thread of its own.
-/// Tracks and participants come from the peer connections, settings from the owner; `tick()` is called once a second.
-/// Methods open sockets and write small files: they belong on the control thread. What is done for each packet is done
-/// by the streaming threads, in C, and what does not get away is dropped: recording never waits for it.
+/// Some have a pipeline of this process that takes the packets: it runs on a separate thread. Tracks and participants
+/// come from the peer connections, settings from the owner; `tick()` is called once a second. Methods open sockets and
+/// write small files: they belong on the control thread. The work for each packet is done by the streaming threads, in
+/// C, and packets that cannot be sent are dropped: recording never waits for it.
 public final class RTPOutputs: Sendable {
     /// The most outputs that feed a part of Tapedeck.
     private static let maximumFeeds = 2
@@ -34,7 +34,7 @@ public final class RTPOutputs: Sendable {
         var speaker = SpeakerChoice()
         /// Whether streams came, went or changed since it was asked.
         var isChanged = false
-        /// What runs the pipelines of outputs that have one.
+        /// The pipelines of outputs that have one.
         var pipelines: [RTPOutputSettings: PipelineOutput] = [:]
 
         mutating func settle(now: Int64 = Runtime.monotonicNanoseconds) {
@@ -45,7 +45,7 @@ public final class RTPOutputs: Sendable {
             }
         }
 
-        /// Looks at who sent how much sound since the last time.
+        /// Notes how much audio each participant sent since the last time.
         mutating func listen() {
             guard self.outputs.contains(where: \.settings.spec.followsSpeaker) else { return }
             var bytes: [String: UInt64] = [:]
@@ -83,7 +83,7 @@ public final class RTPOutputs: Sendable {
         self.take(settings)
     }
 
-    /// Goes on with other outputs; those that are the same are not touched.
+    /// Continues with other outputs; unchanged ones are not touched.
     ///
     /// Those without a right set of ports and those beyond `OutputSpec.maximumCount` are left out.
     public func take(_ settings: [RTPOutputSettings]) {
@@ -170,7 +170,7 @@ public final class RTPOutputs: Sendable {
 
     // MARK: Once a second
 
-    /// Looks at what the outputs have counted, and at names that have to be looked up again.
+    /// Looks at the counters of the outputs, and at names that must be looked up again.
     func tick(now: Int64 = Runtime.monotonicNanoseconds) {
         self.state.withLock { state in
             for index in state.outputs.indices { state.outputs[index].look(now: now) }

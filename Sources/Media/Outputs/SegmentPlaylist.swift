@@ -4,7 +4,7 @@
 struct SegmentPlaylist: Sendable, Hashable {
     /// A segment that it names.
     struct Segment: Sendable, Hashable {
-        /// The name of its file, beside the playlist.
+        /// The name of its file, next to the playlist.
         var name: String
         /// Seconds and title, as behind `#EXTINF:`.
         var information: String
@@ -20,7 +20,7 @@ struct SegmentPlaylist: Sendable, Hashable {
     var discontinuities = 0
     /// The segments that it names.
     var segments: [Segment] = []
-    /// What is the longest that a segment may be, in seconds.
+    /// The longest duration of a segment, in seconds.
     var targetSeconds = 1
 
     /// A playlist before its first segment.

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who speaks, by how much sound comes from everybody.
+/// Chooses the speaker, by how much audio comes from each participant.
 ///
-/// Codecs with a variable rate, such as Opus in browsers, take less for silence than for speech. Nothing is decoded. Where
-/// everybody sends the same all the time (G.711), who was first stays.
+/// Codecs with a variable rate, such as Opus in browsers, take less for silence than for speech. Nothing is decoded.
+/// Where all participants send the same amount all the time (G.711), the first one stays.
 struct SpeakerChoice: Sendable {
-    /// Somebody else has to send so many times as much, in hundredths.
+    /// Another participant must send this many times as much, in hundredths.
     private static let lead: UInt64 = 130
-    /// For so many looks, one after the other.
+    /// For this many looks, one after the other.
     private static let patience = 2
 
-    /// The participant who speaks; nil while nobody is there.
+    /// The participant that speaks; nil without participants.
     private(set) var speaker: String?
     private var before: [String: UInt64] = [:]
     private var rival: (participant: String, looks: Int)?
 
-    /// Takes how many bytes of sound came from everybody so far; once a second.
+    /// Takes how many bytes of audio came from each participant so far; once a second.
     mutating func note(_ bytes: [String: UInt64]) {
         var rates: [String: UInt64] = [:]
         for (participant, total) in bytes {
-            // A track that came anew counts from zero.
+            // A track that came back counts from zero.
             let before = self.before[participant] ?? total
             rates[participant] = total >= before ? total - before : 0
         }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether one stream of a participant sends nothing while the other one goes on, as of a camera that was taken away.
+/// Whether one stream of a participant sends nothing while the other one continues, for example after a camera was
+/// unplugged.
 ///
-/// Nothing of both is a call that is made anew, and changes nothing.
+/// Silence of both means that the call is redialled, and changes nothing.
 struct StreamSilence: Sendable, Hashable {
-    /// How long nothing has to come.
+    /// How long nothing must come.
     private static let patience: Int64 = 6_000_000_000
-    /// What came within this time goes on.
+    /// A stream with packets within this time continues.
     private static let recent: Int64 = 1_000_000_000
-    /// How long something has to come again: each change is another beginning for whoever reads.
+    /// How long packets must come again: each change is another beginning for receivers.
     private static let proof: Int64 = 2_000_000_000
 
     private(set) var isSilent = false
@@ -21,7 +22,7 @@ struct StreamSilence: Sendable, Hashable {
         self.lastPacket = max(self.lastPacket ?? now, time ?? .min)
     }
 
-    /// Decides, beside the participant's stream of the other kind; both have to be noted before.
+    /// Decides together with the participant's stream of the other kind; both must be noted before.
     mutating func decide(beside other: StreamSilence?, now: Int64) {
         guard self.isSilent else {
             guard let other, !other.isSilent, other.age(now) < Self.recent else { return }

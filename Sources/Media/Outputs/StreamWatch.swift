@@ -12,9 +12,9 @@ struct StreamWatch: Sendable, Hashable {
     /// Since when packets are tried in vain.
     private var stuckSince: Int64?
 
-    /// Looks at what was counted so far; returns whether the stream has to be opened again.
+    /// Looks at the counts so far; returns whether the stream must be opened again.
     ///
-    /// - Parameter isRefused: Whether no one listens there, which is told by whoever has got packets.
+    /// - Parameter isRefused: Whether no one listens there, as reported by the host that got packets.
     mutating func isStuck(packets: UInt64, dropped: UInt64, isRefused: Bool, now: Int64) -> Bool {
         let isSent = packets != self.packets
         let isTried = dropped != self.dropped

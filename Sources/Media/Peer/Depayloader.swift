@@ -3,7 +3,7 @@
 internal import Basics
 internal import GStreamer
 
-/// What turns RTP packets of one codec into units, and what the file says about them.
+/// Elements that turn RTP packets of one codec into units, and the file's data about them.
 struct Depayloader {
     let codec: MediaCodec
     let depayloading: Depayloading

@@ -5,7 +5,7 @@ public import Model
 public import SDP
 
 extension NegotiationPolicy {
-    /// What a session negotiates: receives only if somebody wants it, sends only what its camera can encode.
+    /// The policy of a session: receives only if wanted, sends only kinds that its camera can encode.
     public static func forSession(
         receives: Bool,
         camera: CameraSource?,

@@ -8,7 +8,7 @@ internal import SDP
 internal import Signalling
 internal import Synchronization
 
-/// What a peer writes into data channels, and what is announced there.
+/// Messages that a peer writes into data channels, and announcements there.
 extension PeerConnection {
     /// Begins to listen, once data channels are negotiated and there is a transport; on the control thread.
     func receiveChat(_ bin: WebRTCBin) {
@@ -28,9 +28,9 @@ extension PeerConnection {
         if !isHeard { self.state.withLock { $0.chat = nil } }
     }
 
-    /// Answers what came, and records what was written; on the control thread.
+    /// Answers received packets, and records messages; on the control thread.
     ///
-    /// What comes before the peer's certificate is known waits, and is taken when the connection is up.
+    /// Packets that come before the peer's certificate is known wait, and are taken when the connection is up.
     func takeChat() {
         guard let bin = self.bin, let chat = self.state.withLock({ $0.chat }), self.isGenuine(bin) else { return }
         let output = chat.take()

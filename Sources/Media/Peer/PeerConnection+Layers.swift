@@ -14,7 +14,7 @@ struct WaitingLayer: Sendable {
     var stream: ReceivedStream
 }
 
-/// Of a camera that comes in several layers (simulcast, RFC 8853) the best is recorded.
+/// Selects the best of several layers of a camera (simulcast, RFC 8853) for recording.
 ///
 /// Control thread.
 extension PeerConnection {

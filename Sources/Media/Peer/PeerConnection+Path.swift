@@ -47,7 +47,7 @@ extension PeerConnection {
         )
     }
 
-    /// Begins ICE anew in the agent if the offer that is being answered does; our new credentials then.
+    /// Restarts ICE in the agent if the offer that is being answered does; our new credentials then.
     func restartICE(_ bin: WebRTCBin) async throws -> ICECredentials? {
         guard self.state.withLock({ $0.negotiation.restartsICE }) else { return nil }
         self.logger.info("the peer restarts ICE")
@@ -71,9 +71,9 @@ extension PeerConnection {
         if !candidates.isEmpty { self.resolve(candidates, mLineIndex: 0) }
     }
 
-    /// Looks up the multicast names behind which browsers hide their addresses (RFC 8828), beside everything else.
+    /// Looks up the names in candidates, multicast names of browsers (RFC 8828) and others, in parallel with everything else.
     ///
-    /// Where this host cannot, or nobody answers, the peer's own checks show its address, if they reach us.
+    /// Where this host cannot, or no answer comes, the peer's own checks show its address, if they reach us.
     func resolve(_ candidates: [CandidateLine], mLineIndex: Int) {
         let allowed = self.state.withLock { state in
             let count = min(candidates.count, Self.maximumNames - state.namesLookedUp)
@@ -81,7 +81,7 @@ extension PeerConnection {
             return candidates.prefix(count)
         }
         for candidate in allowed {
-            self.context.servers.lookUp(multicastName: candidate.address) { [weak self] addresses in
+            self.context.servers.lookUp(candidate: candidate.address) { [weak self] addresses in
                 guard let self else { return }
                 for address in addresses.oneOfEachFamily {
                     guard let line = candidate.replacingAddress(address)?.description else { continue }

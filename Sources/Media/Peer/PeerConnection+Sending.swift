@@ -9,7 +9,7 @@ internal import SDP
 internal import Session
 internal import Synchronization
 
-/// What we send to the peer; everything on the control thread.
+/// Our media to the peer; everything on the control thread.
 extension PeerConnection {
     /// One m-line per kind: what we send, with the codec that we prefer; what we only receive.
     ///
@@ -52,7 +52,7 @@ extension PeerConnection {
     /// Feeds the m-lines on which the peer listens, and no others of the same kind; none of a kind for which it listens
     /// nowhere any more.
     ///
-    /// What the peer refused has a sender all the same, if we offered it.
+    /// A kind that the peer refused has a sender all the same, if we offered it.
     func startSending(_ bin: WebRTCBin) {
         guard let camera = self.context.camera else { return }
         let sent = self.state.withLock { $0.negotiation.negotiatedMedia }.filter { $0.ourDirection.sends }
@@ -73,7 +73,7 @@ extension PeerConnection {
             else { continue }
             do {
                 let consumer = try bin.feed(sender.branch, from: try camera.output(of: sender.codec))
-                // The connection may have been closed meanwhile: nothing stays that keeps the encoder running.
+                // The connection may have been closed in between: nothing must stay that keeps the encoder running.
                 let isTaken = self.state.withLock { state in
                     guard !state.isClosed else { return false }
                     state.consumers[line] = consumer
@@ -86,7 +86,7 @@ extension PeerConnection {
         }
     }
 
-    /// What is sent has gone to another m-line, or nowhere (nil): the senders of the others stay, and are fed no more.
+    /// Media have moved to another m-line, or to none (nil): the senders of the others stay, and are fed no more.
     private func stopSending(_ kind: MediaKind, but line: Int?) {
         let left = self.state.withLock { state -> [(MediaCodec, FanOut.Consumer)] in
             var left: [(MediaCodec, FanOut.Consumer)] = []
@@ -137,7 +137,7 @@ extension PeerConnection {
                 return nil
             }
             if state.rate == nil {
-                // What was reported until now is of no use any more.
+                // Feedback until now is of no use any more.
                 _ = bin.takeCongestionNews()
                 state.rate = camera.rateController
             }

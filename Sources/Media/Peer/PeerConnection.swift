@@ -14,8 +14,8 @@ internal import Timeline
 
 /// One peer connection: webrtcbin, the negotiation around it, and the tracks on it.
 ///
-/// Its owner calls one async method at a time, in the order of the session machine's actions. What happens by itself
-/// comes out through `onEvent`, from GStreamer's and the control thread.
+/// Its owner calls one async method at a time, in the order of the session machine's actions. Unsolicited events come
+/// out through `onEvent`, from GStreamer's and the control thread.
 public final class PeerConnection: Sendable {
     private let id: ConnectionID
     let peer: PeerID
@@ -28,7 +28,7 @@ public final class PeerConnection: Sendable {
         var negotiation: NegotiationState
         var bin: WebRTCBin?
         var isClosed = false
-        /// What `bin` had counted when it was let go.
+        /// The count of `bin` when it was released.
         var refusedPackets: UInt64 = 0
         var sources: [SourceCounters] = []
         var droppedReports: UInt64 = 0
@@ -53,17 +53,17 @@ public final class PeerConnection: Sendable {
         /// Sources of layers that are not recorded.
         var otherLayers: Set<UInt32> = []
         var taps: [TrackTap] = []
-        /// What can be sent, by inner m-line, and what feeds it; one m-line of each kind is fed.
+        /// Senders, by inner m-line, and their feeds; one m-line of each kind is fed.
         var senders: [Int: Sender] = [:]
         var consumers: [Int: FanOut.Consumer] = [:]
-        /// What was sent on m-lines that are fed no more.
+        /// Counters of m-lines that are fed no more.
         var sentBefore: [MediaCodec: ConsumerCounters] = [:]
-        /// What the peer listens for and does not get, as last said.
+        /// Kinds that the peer listens for and does not get, as last reported.
         var unserved: Set<MediaKind> = []
         /// M-lines on which the peer would send and that were refused, as last said.
         var refused: [Int: String] = [:]
         var chat: ChatReceiver?
-        /// What its network takes; nil where the rate is fixed.
+        /// The rate that its network takes; nil where the rate is fixed.
         var rate: RateController?
     }
 
@@ -72,7 +72,7 @@ public final class PeerConnection: Sendable {
         var codec: MediaCodec
     }
 
-    /// What the comparison of the peer's certificate with its description said.
+    /// The result of comparing the peer's certificate with its description.
     enum Verdict {
         case pending
         case genuine
@@ -120,7 +120,7 @@ public final class PeerConnection: Sendable {
                     onEvent: { [weak self] event in self?.handle(event) },
                     onBus: { [weak self] event in self?.handle(event) }
                 )
-                // Whoever waited for it may have given up meanwhile: nothing stays that plays.
+                // The caller that waited for it may have left in between: nothing must stay that plays.
                 let isClosed = self.state.withLock { state in
                     if !state.isClosed { state.bin = bin }
                     return state.isClosed
@@ -243,7 +243,7 @@ public final class PeerConnection: Sendable {
 
     /// Waits, while it records, until nothing has come for 60 ms, 300 ms at most.
     ///
-    /// A room tells that a peer left before the peer's last packets are here.
+    /// A room reports that a peer left before the peer's last packets are here.
     public func takeWhatIsOnItsWay() async {
         guard self.context.recorder != nil else { return }
         let deadline = ContinuousClock.now + .milliseconds(300)
@@ -323,7 +323,7 @@ public final class PeerConnection: Sendable {
     /// Any thread.
     var refusedPackets: UInt64 { self.state.withLock { $0.bin?.refusedPackets ?? $0.refusedPackets } }
 
-    /// What became of the packets of each source, before they reached its taps.
+    /// Counts of the packets of each source, before they reached its taps.
     ///
     /// Any thread.
     var sources: [SourceCounters] { self.state.withLock { $0.bin?.sourceCounters ?? $0.sources } }
@@ -420,7 +420,7 @@ public final class PeerConnection: Sendable {
         self.state.withLock { $0.setup[keyPath: step] = $0.setup[keyPath: step] ?? now }
     }
 
-    /// An offer that stood for so long waited for somebody to come, who is not to blame for the delay.
+    /// An offer that was open for this long waited for a peer to come, which is not to blame for the delay.
     private func noteAnswer() {
         let now = Runtime.monotonicNanoseconds
         self.state.withLock { state in
@@ -466,7 +466,7 @@ public final class PeerConnection: Sendable {
         }
     }
 
-    // MARK: What happens by itself
+    // MARK: Unsolicited events
 
     /// GStreamer's threads: no call into GStreamer, no waiting.
     private func handle(_ event: WebRTCEvent) {
@@ -544,7 +544,7 @@ public final class PeerConnection: Sendable {
 
     // MARK: Control thread
 
-    /// An offer in mid-call may bring data channels, and take pictures or sound of ours that were refused before.
+    /// An offer in mid-call may bring data channels, and accept video or audio of ours that was refused before.
     private func takeWhatIsNew(_ bin: WebRTCBin) {
         self.receiveChat(bin)
         self.logUnserved()

@@ -3,13 +3,13 @@
 public import GStreamer
 public import SDP
 
-/// What all peer connections of a room session share.
+/// State that all peer connections of a room session share.
 public struct PeerConnectionContext: Sendable {
     /// The thread for everything that may block.
     public var control: ControlThread
     /// The session's DTLS identity.
     public var certificate: Certificate
-    /// What is negotiated.
+    /// The limits of negotiation.
     public var policy: NegotiationPolicy
     /// Ports, addresses, reorder buffer.
     public var settings: WebRTCSettings
@@ -19,11 +19,11 @@ public struct PeerConnectionContext: Sendable {
     public var servers: ICEServerBook
     /// Where received tracks go; nil: they are received and thrown away.
     public var recorder: RecorderThread?
-    /// What is posted into the chat while anything is recorded; nil: nothing, ever.
+    /// The message that is posted into the chat while anything is recorded; nil: none, ever.
     public var announcement: Announcement?
     /// Where received tracks are sent on; nil: nowhere.
     public var outputs: RTPOutputs?
-    /// What is sent; nil: nothing.
+    /// The source of our media; nil: none.
     public var camera: CameraSource?
 
     /// A context with each part given.
@@ -51,13 +51,13 @@ public struct PeerConnectionContext: Sendable {
         self.camera = camera
     }
 
-    /// What takes received tracks.
+    /// The consumers of received tracks.
     var sinks: [any TrackSink] {
         let sinks: [(any TrackSink)?] = [self.outputs, self.recorder]
         return sinks.compactMap { $0 }
     }
 
-    /// Every fingerprint of our certificate that goes into descriptions: SHA-256, which everybody reads.
+    /// Every fingerprint of our certificate that goes into descriptions: SHA-256, which all peers read.
     var fingerprints: [Fingerprint] {
         [self.certificate.digest(.sha256).flatMap { Fingerprint(algorithm: .sha256, digest: $0) }].compactMap { $0 }
     }

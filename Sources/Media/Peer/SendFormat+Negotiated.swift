@@ -5,7 +5,7 @@ internal import GStreamer
 internal import SDP
 
 extension SendFormat {
-    /// What we prepare for an offer of ours.
+    /// The format that we prepare for an offer of ours.
     init(_ codec: MediaCodec) {
         self.init(
             media: codec.kind.rawValue,
@@ -15,7 +15,7 @@ extension SendFormat {
         )
     }
 
-    /// What was negotiated on an m-line.
+    /// The format that was negotiated on an m-line.
     init(_ media: NegotiatedMedia) {
         self.init(
             media: media.kind.rawValue,

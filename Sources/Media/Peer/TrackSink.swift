@@ -6,7 +6,7 @@ internal import Observability
 internal import Recording
 internal import SDP
 
-/// What takes the received tracks of a room: the recorder, the RTP outputs.
+/// A consumer of the received tracks of a room: the recorder, the RTP outputs.
 ///
 /// Called on the control thread.
 protocol TrackSink: Sendable {
@@ -41,7 +41,7 @@ struct TrackSource {
     let setup: SetupTimes
     /// Profile and level of H.264, if known.
     let profileLevelID: String?
-    /// The header extension in which the sender tells how loud the sound is (RFC 6464); nil if it does not.
+    /// The header extension in which the sender sends the audio level (RFC 6464); nil if it does not.
     let audioLevelID: UInt8?
     /// The header extension in which the sender says how its video is turned; nil if it does not.
     let orientationID: UInt8?
@@ -70,7 +70,7 @@ struct TrackSource {
         self.bin.fork(self.stream, ssrc: self.track.ssrc, isVideo: self.track.isVideo)
     }
 
-    /// What sends a PLI, on any thread; holds the peer connection.
+    /// Sends a PLI, on any thread; holds the peer connection.
     var keyframeRequest: @Sendable () -> Void {
         let target = self.bin.keyframeTarget(of: self.stream)
         return { target.requestKeyframe() }

@@ -3,11 +3,12 @@
 import Foundation
 import Synchronization
 
-/// Threads for what may block, as a disk or a resolver does: so many at a time, made when they are needed.
+/// Threads for work that may block, such as that of a disk or a resolver: a bounded number at a time, made when they
+/// are needed.
 ///
-/// They are no threads of Dispatch: of its global queues only as many run as there are cores, and the tasks of the process,
-/// which keep up its calls, run on the same ones. What is beyond the bound waits in order; nothing that runs here waits for
-/// something else that does.
+/// They are no threads of Dispatch: of its global queues only as many run as there are cores, and the tasks of the
+/// process, which keep up its calls, run on the same ones. Work beyond the bound waits in order; nothing that runs here
+/// waits for something else that does.
 final class BlockingThreads: Sendable {
     /// Those on which the files and recordings of the process are completed: as many as four recorders whose participants all
     /// leave at once want.
@@ -57,7 +58,7 @@ final class BlockingThreads: Sendable {
         return true
     }
 
-    /// What waits longest; nil, and the thread is gone, if nothing does.
+    /// The work that waits longest; nil, and the thread is gone, if there is none.
     private func next() -> (@Sendable () -> Void)? {
         self.state.withLock { state in
             guard !state.waiting.isEmpty else {

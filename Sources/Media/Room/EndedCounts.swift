@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What connections or tracks of each participant had counted when they ended: his totals go on with the next one.
+/// Counts of the ended connections or tracks of each participant: the participant's totals continue with the next one.
 ///
-/// Whoever reads totals may take what they grow by, also of a participant who went and came again.
+/// A reader of totals may use their differences, also for a participant that left and came again.
 struct EndedCounts: Sendable {
     private var counts: [String: UInt64] = [:]
 
-    /// Of whom counts are kept; of others beyond, totals begin anew with each connection.
+    /// Limit of participants whose counts are kept; for others, totals restart with each connection.
     static let maximumParticipants = 1024
 
-    /// What all that ended of a participant had counted.
+    /// The sum of a participant's ended counts.
     subscript(participant: String) -> UInt64 { self.counts[participant] ?? 0 }
 
     /// Keeps what one that ended had counted.

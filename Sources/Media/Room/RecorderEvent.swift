@@ -4,13 +4,13 @@ public import Basics
 public import Observability
 public import Storage
 
-/// What a recorder says by itself, on its own thread.
+/// An event of a recorder, on its own thread.
 ///
 /// The receiver must not block nor call the recorder.
 public enum RecorderEvent: Sendable, Hashable {
     /// A recording, or the next part of one, began.
     case started(RecordingFolder, part: Int)
-    /// The recording that was to go on does not: the next media begin another.
+    /// The recording that was to be continued is not: the next media begin another.
     case notContinued(reason: String)
     /// Every file is closed.
     case finished(RecordingFolder, part: Int, reason: String)

@@ -6,28 +6,28 @@ internal import Observability
 internal import Recording
 internal import Synchronization
 
-/// What passes between a recorder's thread and all others: units and orders one way, what is going on the other.
+/// Data between a recorder's thread and all others: units and orders one way, the status the other.
 final class RecorderExchange: Sendable {
     /// Something for the thread to tell its session, between two units.
     struct Order: Sendable {
         let perform: @Sendable (inout RecordingSession) -> Void
-        /// Told when it was performed, and what is going on says so.
+        /// Signalled when it was performed, and the status shows it.
         let isDone: DispatchSemaphore?
     }
 
-    /// How long the thread goes on.
+    /// How long the thread runs.
     enum Life: Sendable, Hashable {
         case goesOn
         /// Until the queue is empty.
         case ends(reason: String)
-        /// Nobody is there any more to want anything of it.
+        /// No owner is left that could want anything of it.
         case abandoned
         case over
     }
 
     struct Published: Sendable {
         var status = RecordingStatus()
-        /// Of units since somebody asked.
+        /// The lag of units since the last query.
         var lag = RecordingLag()
     }
 
@@ -50,14 +50,14 @@ final class RecorderExchange: Sendable {
 
     // MARK: Any thread
 
-    /// Has the session told something; does not wait, and does nothing if the thread is over.
+    /// Makes a call to the session; does not wait, and does nothing if the thread is over.
     ///
     /// - Parameter isSpare: whether it is dropped if many orders wait.
     func tell(isSpare: Bool = false, _ perform: @escaping @Sendable (inout RecordingSession) -> Void) {
         self.put(Order(perform: perform, isDone: nil), isSpare: isSpare)
     }
 
-    /// Has the session told something when it has taken all units that are in the queue now.
+    /// Makes a call to the session when it has taken all units that are in the queue now.
     func tellBehindUnits(_ perform: @escaping @Sendable (inout RecordingSession) -> Void) {
         let mark = self.orders.withLock { orders -> UInt64? in
             guard orders.life != .over else { return nil }
@@ -68,7 +68,7 @@ final class RecorderExchange: Sendable {
         if let mark { self.queue.mark(mark) }
     }
 
-    /// Has the session told something, and waits for its answer; the other one is given if the thread is over.
+    /// Makes a call to the session, and waits for its answer; the other one is returned if the thread is over.
     func ask<Answer: Sendable>(
         or other: Answer,
         _ perform: @escaping @Sendable (inout RecordingSession) -> Answer
@@ -164,7 +164,7 @@ struct RecorderTracks: Sendable {
     }
 
     private(set) var open: [UInt64: Entry] = [:]
-    /// Of tracks that are not open any more.
+    /// Counts of tracks that are not open any more.
     private var droppedUnits = EndedCounts()
     private var nextID: UInt64 = 1
     private var isEnding = false
@@ -202,7 +202,7 @@ struct RecorderTracks: Sendable {
         }
     }
 
-    /// What was dropped of all tracks of a participant.
+    /// Dropped units of all tracks of a participant.
     func droppedUnits(of participant: String) -> UInt64 {
         self.open.values.filter { $0.received.participant == participant }
             .reduce(self.droppedUnits[participant]) { $0 &+ $1.tap.counters.droppedUnits }

@@ -11,7 +11,8 @@ internal import Storage
 internal import Synchronization
 internal import Timeline
 
-/// What a recorder's thread does: it has the session, tells it one thing after the other, and performs what that wants.
+/// The loop of a recorder's thread: it owns the session, makes one call after the other, and performs the actions that
+/// follow.
 struct RecorderLoop: ~Copyable {
     private static let longestWait = Duration.milliseconds(100)
     /// Most rooms are empty most of the time, and each costs what it wakes the processor for.
@@ -50,7 +51,7 @@ struct RecorderLoop: ~Copyable {
         self.performActions()
     }
 
-    /// Takes what comes until the recorder ends or nobody is there who could end it.
+    /// Takes units and orders until the recorder ends or no owner is left that could end it.
     mutating func run() {
         while true {
             let came = self.turn()
@@ -131,7 +132,7 @@ struct RecorderLoop: ~Copyable {
         order.perform(&self.session)
         self.performActions()
         guard let isDone = order.isDone else { return }
-        // Whoever waits for the answer looks at what is going on next.
+        // A caller that waits for the answer looks at the status next.
         self.publish()
         isDone.signal()
     }
@@ -139,7 +140,7 @@ struct RecorderLoop: ~Copyable {
     private mutating func end(reason: String) {
         self.session.end(reason: reason)
         self.performActions()
-        // What becomes of the completions, each of which may want another.
+        // Results of the completions, each of which may request another.
         while self.session.isCompleting {
             _ = self.exchange.queue.next(timeout: Self.longestWait) { _, _ in }
             self.performOrders()
@@ -160,11 +161,11 @@ struct RecorderLoop: ~Copyable {
 
     // MARK: Actions
 
-    /// Performs what the session wants after it was told something.
+    /// Performs the session's actions after a call.
     private mutating func performActions() {
         self.session.takeActions(into: &self.actions)
         guard !self.actions.isEmpty else { return }
-        // Whoever is told of something finds it so.
+        // The receiver of an event finds it in the status.
         self.publish()
         for action in self.actions { self.perform(action) }
         // A completion has the journal, whose lock others wait for.
@@ -178,7 +179,8 @@ struct RecorderLoop: ~Copyable {
         case .requestKeyframe(let track):
             self.exchange.tracks.withLock { $0.open[track]?.requestKeyframe }?()
         case .complete(let completion):
-            // On threads that wait for the disk: the session wants only so many at a time, and the process has only so many.
+            // On threads that wait for the disk: the session wants only a few at a time, and the process has only a
+            // few.
             BlockingThreads.completion.run { [exchange = self.exchange] in
                 var failure: RecordingError?
                 do throws(RecordingError) {

@@ -8,23 +8,23 @@ public import Observability
 public import Recording
 internal import Synchronization
 
-/// Writes every track of a room to its own file, and the journal beside them: one recording, or one after the other in
-/// a session that goes on.
+/// Writes every track of a room to its own file, and the journal next to them: in one recording, or in several in
+/// sequence during a session.
 ///
-/// One thread takes the units from the queue, in which the streaming threads of all tracks put them, and tells them to
+/// One thread takes the units from the queue, in which the streaming threads of all tracks put them, and passes them to
 /// the `RecordingSession`, which it alone has. Methods are callable from any thread. Those that only say something
 /// return at once; those with an answer wait until the thread has taken the order, for as long as a unit's write lasts:
-/// not on a thread for which others wait. What is going on is as it was 100 ms ago at most, and is read without waiting
-/// for the disk. Files are forced to the disk, and completed, on threads of their own; only `finish` waits for them.
+/// not on a thread for which others wait. The status is at most 100 ms old, and is read without waiting for the disk.
+/// Files are forced to the disk, and completed, on separate threads; only `finish` waits for them.
 public final class RecorderThread: Sendable {
     private let exchange = RecorderExchange()
 
-    /// Starts the thread, which goes on with `settings.continues`.
+    /// Starts the thread, which continues `settings.continues`.
     ///
-    /// Its journal, which may be of days, is read on that thread while media wait in the queue. A recording with which it
-    /// cannot go on is told as `notContinued` and reported as `failure`, and the recorder waits for media as if there
-    /// were none. `onEvent` and `onPicture` are called on the recorder's thread and must not block nor call the recorder;
-    /// `onPicture` is called for each picture that was written as it came.
+    /// Its journal, which may be of days, is read on that thread while media wait in the queue. A recording that cannot
+    /// be continued is sent as `notContinued` and reported as `failure`, and the recorder waits for media as if there
+    /// were none. `onEvent` and `onPicture` are called on the recorder's thread and must not block nor call the
+    /// recorder; `onPicture` is called for each frame that was written as it came.
     public init(
         settings: RecorderSettings,
         logger: Logger,
@@ -43,23 +43,24 @@ public final class RecorderThread: Sendable {
         self.exchange.abandon()
     }
 
-    // MARK: What is going on
+    // MARK: Status
 
     /// Where the taps put what they receive.
     public var queue: UnitQueue { self.exchange.queue }
 
-    /// What is going on.
+    /// The present status.
     public var status: RecordingStatus { self.exchange.published.withLock { $0.status } }
 
-    /// Units dropped because the disk was too slow, or because somebody sends too many, over all recordings.
+    /// Units dropped because the disk was too slow, or because a participant sends too many, over all recordings.
     public var droppedUnits: UInt64 { self.queue.droppedItems }
 
-    /// Units of a participant that were dropped because the disk was too slow, or he sends too many.
+    /// Units of a participant that were dropped because the disk was too slow, or because the participant sends too
+    /// many.
     public func droppedUnits(of participant: String) -> UInt64 {
         self.exchange.tracks.withLock { $0.droppedUnits(of: participant) }
     }
 
-    /// How loud the sound of a track is; nil for pictures, for what is not open, and where the sender does not tell.
+    /// The audio level of a track; nil for video, for closed tracks, and where the sender does not send it.
     public func soundLevel(of track: TrackStatus) -> SoundLevel? {
         guard track.isOpen else { return nil }
         return self.exchange.tracks.withLock { $0.open[track.id]?.tap.soundLevel }
@@ -106,7 +107,7 @@ public final class RecorderThread: Sendable {
     ///
     /// - Parameters:
     ///   - setup: when the steps to its first packet were done.
-    ///   - audioLevelID: the header extension in which the sender tells how loud the sound is; nil if it does not.
+    ///   - audioLevelID: the header extension in which the sender sends the audio level; nil if it does not.
     ///   - orientationID: the header extension in which the sender says how its video is turned; nil if it does not.
     ///   - requestKeyframe: sends a PLI; called on the recorder's thread and must not block.
     /// - Returns: the tap to attach to the received stream.
@@ -140,7 +141,7 @@ public final class RecorderThread: Sendable {
         self.exchange.ask(or: 0) { $0.keyframesOrdered(of: participant) }
     }
 
-    /// The newest keyframe of a participant's picture, for a still.
+    /// The newest keyframe of a participant's video, for a still.
     ///
     /// Keyframes are kept for 30 s from the last call. If there is none yet, one is asked for: call again soon.
     public func lastKeyframe(participant: String) -> CodedStill? {
@@ -169,9 +170,10 @@ public final class RecorderThread: Sendable {
         self.exchange.tell(isSpare: true) { $0.messageCame(from: participant, text, label: label, at: nanoseconds) }
     }
 
-    /// Somebody is in the room, or nobody: after `emptyLimit` without anybody the recording ends.
+    /// The room became empty or is no longer empty: after `emptyLimit` of an empty room the recording ends.
     ///
-    /// Told behind the units, so that a recording does not end before what came of the last one is written.
+    /// The change is queued after the units, because a recording must not end before the last participant's units are
+    /// written.
     public func presenceChanged(isEmpty: Bool) {
         self.exchange.tellBehindUnits { $0.presenceChanged(isEmpty: isEmpty) }
     }
@@ -180,7 +182,7 @@ public final class RecorderThread: Sendable {
 
     /// Records from now on, and where the settings have a pre-roll, from before.
     ///
-    /// - Parameter endsPause: whether a recording that is paused goes on; else it stays so.
+    /// - Parameter endsPause: whether a paused recording resumes; else it stays paused.
     @discardableResult
     public func record(endsPause: Bool = true) -> RecordingStateMachine.OnOrder {
         self.exchange.ask(or: .nothingRecorded) { $0.recordOrdered(endsPause: endsPause) }
@@ -192,7 +194,7 @@ public final class RecorderThread: Sendable {
         self.exchange.ask(or: .nothingRecorded) { $0.stopOrdered(reason: reason) }
     }
 
-    /// Leaves out what comes until `resume()`; the files go on, and the time passes in them.
+    /// Leaves out all media until `resume()`; the files stay open, and the time passes in them.
     @discardableResult
     public func pause() -> RecordingStateMachine.OnOrder {
         self.exchange.ask(or: .nothingRecorded) { $0.pauseOrdered() }
@@ -220,7 +222,7 @@ public final class RecorderThread: Sendable {
     ///
     /// Blocks; off the cooperative pool.
     public func finish(reason: String) {
-        // What comes from now on is not written: a queue that media flow into would never be empty.
+        // Units that come from now on are not written: a queue that media flow into would never be empty.
         guard self.exchange.tracks.withLock({ $0.end() }) else { return }
         self.exchange.end(reason: reason)
         // They hold their peer connections.

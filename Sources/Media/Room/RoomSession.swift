@@ -32,7 +32,7 @@ public final class RoomSession: Sendable {
         var status = RoomSessionStatus()
         var connections: [ConnectionID: Connection] = [:]
         var timers: [TimerID: DeadlineTimer] = [:]
-        /// Of connections that ended.
+        /// Counts of connections that ended.
         var refusedPackets = EndedCounts()
         var droppedReports = EndedCounts()
     }
@@ -43,11 +43,11 @@ public final class RoomSession: Sendable {
         /// Why the connection ends, once that is decided.
         var closeReason = "the session is over"
         var end = ConnectionEnd.atOnce
-        /// From the first time it is connected; before that, nobody may be there to be heard.
+        /// From the first time it is connected; before that, there may be no peer to hear.
         var liveness: LivenessPolicy?
     }
 
-    /// What one peer connection is told, in order.
+    /// A command to one peer connection; commands are in order.
     private enum ConnectionCommand: Sendable {
         case open
         case createOffer
@@ -77,7 +77,7 @@ public final class RoomSession: Sendable {
         (self.inputs, self.feed) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(16_384))
     }
 
-    /// What is going on.
+    /// The present status.
     ///
     /// Any thread.
     public var status: RoomSessionStatus {
@@ -122,7 +122,7 @@ public final class RoomSession: Sendable {
         self.total(of: peer, \.droppedReports, \.droppedReports)
     }
 
-    /// What all connections of a peer counted, those that ended included.
+    /// The sum over all connections of a peer, those that ended included.
     private func total(
         of peer: PeerID,
         _ ended: KeyPath<State, EndedCounts>,
@@ -196,7 +196,7 @@ public final class RoomSession: Sendable {
         return outcome
     }
 
-    /// What the machine has not closed itself: only after an overflow of the inputs.
+    /// Closes connections that the machine did not close: only after an overflow of the inputs.
     private func release() async {
         let (timers, connections) = self.state.withLock { state in
             defer { state.timers.removeAll() }
@@ -324,7 +324,7 @@ public final class RoomSession: Sendable {
             bufferingPolicy: .bufferingOldest(1024)
         )
         var context = self.context
-        // Whether it offers or answers shows in what it is told next.
+        // The next command shows whether it offers or answers.
         switch role {
         case .publisher: context.policy = context.policy.sendingOnly
         case .subscriber: context.policy = context.policy.receivingOnly
@@ -342,7 +342,7 @@ public final class RoomSession: Sendable {
         group.addTask { await self.serve(connection, id, commands) }
     }
 
-    /// From now on the peer has to be heard.
+    /// From now on the peer must be heard.
     private func beginListening(_ id: ConnectionID) {
         let now = UInt64(clamping: Runtime.monotonicNanoseconds)
         self.state.withLock { state in
@@ -356,7 +356,7 @@ public final class RoomSession: Sendable {
         self.input(.connection(id, .negotiationFailed(reason: "more commands than a connection can take")))
     }
 
-    /// Ends the stream of commands; whoever serves the connection closes it then.
+    /// Ends the stream of commands; the task that serves the connection closes it then.
     private func close(_ id: ConnectionID, reason: String, when end: ConnectionEnd) {
         let commands = self.state.withLock { state in
             state.connections[id]?.closeReason = reason
@@ -411,7 +411,8 @@ public final class RoomSession: Sendable {
         }
     }
 
-    /// Tells the sinks that a participant is gone; files may be written, so not on the session's own thread.
+    /// Reports to the sinks that a participant is gone; files may be written, which must not happen on the session's
+    /// own thread.
     private func noteLeaving(_ peer: PeerID, _ reason: String) {
         let sinks = self.context.sinks
         guard !sinks.isEmpty else { return }
@@ -420,7 +421,7 @@ public final class RoomSession: Sendable {
         }
     }
 
-    /// Tells the sinks a name; files may be written, so not on the session's own thread.
+    /// Reports a name to the sinks; files may be written, which must not happen on the session's own thread.
     private func noteName(_ peer: PeerID, _ name: String) {
         let sinks = self.context.sinks
         guard !sinks.isEmpty else { return }

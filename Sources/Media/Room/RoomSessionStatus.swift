@@ -4,7 +4,7 @@ public import Basics
 internal import Session
 public import Signalling
 
-/// What a room session looks like from outside, now.
+/// The state of a room session as seen from outside, now.
 public struct RoomSessionStatus: Sendable, Hashable {
     /// Whether we have been a member of the room at all.
     public var hasJoined = false
@@ -18,7 +18,7 @@ public struct RoomSessionStatus: Sendable, Hashable {
     public var presentPeers: Set<PeerID> = []
     /// Whether any peer was ever connected; who it was is not kept, for a session may last for months.
     public var hasConnected = false
-    /// Where the server takes our media; nobody is there, so it is in none of the other sets.
+    /// Where the server takes our media; there is no peer, and it is in none of the other sets.
     public var publishPoint: PeerID?
     /// Whether what we send reaches the publish point.
     public var isPublishing = false
@@ -30,7 +30,7 @@ public struct RoomSessionStatus: Sendable, Hashable {
     public var sent: [MediaCodec: UInt64] = [:]
     /// How media reach each peer that is connected.
     public var paths: [PeerID: MediaPath] = [:]
-    /// The last reason for which a peer was refused or given up.
+    /// The last reason for which a peer was refused or dropped.
     public var lastRefusal: String?
     /// The last reason for which the room could not be joined.
     public var lastJoinFailure: String?

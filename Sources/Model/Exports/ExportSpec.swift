@@ -61,11 +61,10 @@ public struct ExportSpec: Sendable, Hashable {
             "mp4": .mp4, "m4v": .mp4, "mkv": .mkv, "webm": .webm,
         ]
 
-        /// The container of all tracks that a path's extension names; MKV for any other.
-        public init(path: String?) {
-            let name = path?.lowercased() ?? ""
-            self = name.hasSuffix(".webm") ? .webm : name.hasSuffix(".mp4") ? .mp4 : .mkv
-        }
+        /// By the extensions of a file of all tracks.
+        public static let extensionsOfTracks: KeyValuePairs<String, Self> = [
+            "mkv": .mkv, "webm": .webm, "mp4": .mp4,
+        ]
     }
 
     /// What the layout `tracks` takes.

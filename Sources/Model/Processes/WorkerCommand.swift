@@ -1,33 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the supervisor tells a worker: one JSON object a line on its standard input.
+/// A command of the supervisor to a worker: one JSON object a line on its standard input.
 ///
-/// A worker performs the commands for one room in order. A command for a room that it is not in is answered with
-/// `.commandFailed` and changes nothing.
+/// Everything lasting about a room is one value, in `be`; the others are questions and single acts, which a worker performs
+/// in their order. A command for a room that the worker is not in is answered with `.commandFailed` and changes nothing.
 public enum WorkerCommand: Sendable, Hashable, Codable {
-    /// Joins a room and stays in it until `.leave`; a worker may be in several.
-    case join(RoomSpec)
+    /// The room is to be like this from now on: the worker joins it and stays in it until `.leave`; it may be in several.
+    ///
+    /// A newer revision replaces one that is not in force yet. What it mutes is muted at once. The room's status has the
+    /// revision that is in force.
+    case be(RoomSpec, revision: UInt64)
     /// Finishes the room's recording and leaves; `.left` follows.
     case leave(room: String)
-    /// Starts to record, or goes on recording where automatic recording was stopped.
-    case record(room: String)
-    /// Finishes the room's recording, stays in the room, and does not record until `.record`.
-    case stopRecording(room: String)
-    /// Leaves what comes out of the recording until `.resume`; the time passes in the recording.
-    case pause(room: String)
-    /// Ends a pause.
-    case resume(room: String)
     /// Asks every sender, or one participant, for a keyframe.
     case requestKeyframe(room: String, participant: String?)
     /// Notes an instant in the recording, to be found as a chapter.
     case mark(room: String, text: String)
-    /// Changes what we send; `nil` sends nothing from now on. The call goes on where pictures and sound stay what they are
-    /// for peers.
-    case camera(room: String, SendSpec?)
-    /// Changes what is recorded while the call goes on; `nil` finishes the recording and starts none by itself.
-    case recordOrder(room: String, RecordSpec?)
-    /// Sends tracks on to these places from now on; places that are the same are not touched.
-    case outputs(room: String, [OutputSpec])
     /// Answers with `.keyframe`, the participant's last one: an image is made of it elsewhere.
     case thumbnail(room: String, participant: String)
     /// Answers with `.graph` for each pipeline of the room.
@@ -38,10 +26,9 @@ public enum WorkerCommand: Sendable, Hashable, Codable {
     /// The room that it is about.
     public var room: String? {
         switch self {
-        case .join(let order): order.name
-        case .leave(let room), .record(let room), .stopRecording(let room), .pause(let room), .resume(let room),
-            .requestKeyframe(let room, _), .mark(let room, _), .camera(let room, _), .recordOrder(let room, _),
-            .outputs(let room, _), .thumbnail(let room, _), .graph(let room):
+        case .be(let spec, _): spec.name
+        case .leave(let room), .requestKeyframe(let room, _), .mark(let room, _), .thumbnail(let room, _),
+            .graph(let room):
             room
         case .shutDown: nil
         }
@@ -56,17 +43,10 @@ public enum WorkerCommand: Sendable, Hashable, Codable {
     /// The name that `.commandFailed` calls it by.
     public var name: String {
         switch self {
-        case .join: "join"
+        case .be: "be"
         case .leave: "leave"
-        case .record: "record"
-        case .stopRecording: "stopRecording"
-        case .pause: "pause"
-        case .resume: "resume"
         case .requestKeyframe: "requestKeyframe"
         case .mark: "mark"
-        case .camera: "camera"
-        case .recordOrder: "recordOrder"
-        case .outputs: "outputs"
         case .thumbnail: "thumbnail"
         case .graph: "graph"
         case .shutDown: "shutDown"

@@ -8,7 +8,7 @@ public import FoundationEssentials
 /// same binary, but after an upgrade a supervisor may meet a worker of another version: the version in `.ready` tells.
 public enum WorkerLine {
     /// The version that this code speaks.
-    public static let protocolVersion = 1
+    public static let protocolVersion = 2
     /// Longest line in bytes, without its line feed; a part of a keyframe is the longest thing sent.
     public static let maximumLength = 1 << 20
 

@@ -14,7 +14,7 @@ public struct RoomSpec: Sendable, Hashable, Codable {
     public var displayName: String?
     /// The password of our account, the room's PIN, or the token; `nil` where there is none.
     public var secret: Secret?
-    /// Whether and what is recorded; `nil` records nothing until `.record`.
+    /// Whether and what is recorded; `nil` records nothing.
     public var record: RecordSpec?
     /// What we send; `nil` receives only.
     public var send: SendSpec?
@@ -34,10 +34,22 @@ public struct RoomSpec: Sendable, Hashable, Codable {
     public var storage: String
     /// The folder of an unfinished recording of this room that goes on as its next part.
     public var continues: String?
-    /// What was ordered for the recording since the room is wanted; `nil` leaves it to `record`.
-    public var ordered: RecordingOrder?
+    /// Whether it is recorded at present.
+    public var recording = Recording.automatic
     /// How peers reach us.
     public var ice = NetworkSpec()
+
+    /// Whether a room is recorded; without `record` nothing is.
+    public enum Recording: String, Sendable, Hashable, Codable, CaseIterable {
+        /// As `record` says. A room in which nothing starts automatically keeps the recording that is in progress.
+        case automatic
+        /// From now on, whatever `record` says.
+        case on
+        /// The recording in progress leaves out what comes; the next one does not.
+        case paused
+        /// Nothing.
+        case off
+    }
 
     /// The display name of those who were given none, and do not record.
     public static let usualName = "tapedeck"
@@ -72,7 +84,7 @@ public struct RoomSpec: Sendable, Hashable, Codable {
         try values.read(.afterKickSeconds, into: &self.afterKickSeconds)
         try values.read(.priority, into: &self.priority)
         try values.read(.continues, into: &self.continues)
-        try values.read(.ordered, into: &self.ordered)
+        try values.read(.recording, into: &self.recording)
         try values.read(.ice, into: &self.ice)
     }
 
@@ -99,7 +111,7 @@ public struct RoomSpec: Sendable, Hashable, Codable {
 }
 
 /// The parts of a room that may change by themselves.
-public enum RoomPart: String, Sendable, Hashable, CaseIterable {
+public enum RoomPart: String, Sendable, Hashable, Codable, CodingKeyRepresentable, CaseIterable {
     /// Where it is.
     case address
     /// The name under which we appear.
@@ -114,13 +126,15 @@ public enum RoomPart: String, Sendable, Hashable, CaseIterable {
     case priority
     /// What is recorded.
     case record
+    /// Whether it is recorded at present.
+    case recording
     /// What is sent.
     case send
     /// Where tracks are sent on.
     case outputs
     /// What happens after a kick, or when it is full.
     case rejoin
-    /// What the host adds: storage, the recording that goes on and what was ordered for it, how peers reach us.
+    /// What the host adds: storage, the recording that continues, how peers reach us.
     case host
 }
 
@@ -133,16 +147,13 @@ extension RoomSpec {
         if self.secret != old.secret { parts.insert(.secret) }
         if self.priority != old.priority { parts.insert(.priority) }
         if self.record != old.record { parts.insert(.record) }
+        if self.recording != old.recording { parts.insert(.recording) }
         if self.send != old.send { parts.insert(.send) }
         if self.outputs != old.outputs { parts.insert(.outputs) }
         if self.whenFullSeconds != old.whenFullSeconds || self.afterKickSeconds != old.afterKickSeconds {
             parts.insert(.rejoin)
         }
-        if self.storage != old.storage || self.continues != old.continues || self.ordered != old.ordered
-            || self.ice != old.ice
-        {
-            parts.insert(.host)
-        }
+        if self.storage != old.storage || self.continues != old.continues || self.ice != old.ice { parts.insert(.host) }
         return parts
     }
 }

@@ -372,6 +372,11 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     public var outputs: [Output]?
     /// Facts counted by kind: what was ignored, refused, rebuilt.
     public var counters: [String: Int] = [:]
+    /// The revision of the `RoomSpec` that is in force, but for what was refused; `nil` until the first is, and for
+    /// clients of the HTTP API.
+    public var revision: UInt64?
+    /// Why parts of that revision are not in force; `nil` if all are.
+    public var refused: [RoomPart: String]?
 
     /// An empty room that we are not in.
     public init() {}
@@ -380,5 +385,6 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         case isJoined = "joined"
         case recordingState, recording, recordingLagMilliseconds, meanRecordingLagMilliseconds, participants, tracks
         case camera, cameraBitsPerSecond, cameraReductions, cameraFailures, cameraDropped, outputs, counters
+        case revision, refused
     }
 }

@@ -10,7 +10,7 @@ public struct UploadSpec: Sendable, Hashable {
         case journal
         /// What was exported.
         case exports
-        /// The certificate as text.
+        /// The certificate as text, and its signature.
         case certificate
     }
 
@@ -71,7 +71,7 @@ public struct UploadSpec: Sendable, Hashable {
         switch file {
         case "manifest.json": return Part.allCases.count
         case "journal.jsonl": part = .journal
-        case "certificate.txt": part = .certificate
+        case "certificate.txt", "certificate.txt.sig": part = .certificate
         default: part = file.hasPrefix("tracks/") ? .tracks : .exports
         }
         return self.parts.contains(part) ? Part.allCases.firstIndex(of: part) : nil

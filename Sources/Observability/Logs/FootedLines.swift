@@ -34,7 +34,7 @@ final class FootedLines: Sendable {
         }
     }
 
-    /// Draws lines in the place of those before; nil for none.
+    /// Draws lines over those before; nil for none.
     func draw(_ lines: [(text: String, columns: Int)]?) {
         self.foot.withLock { foot in
             guard self.writer.isIdle || lines == nil else { return }

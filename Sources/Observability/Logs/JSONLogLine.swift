@@ -9,11 +9,11 @@ struct JSONLogLine: Encodable {
     var time: String
     /// The level's name.
     var level: Logger.Level
-    /// Who writes.
+    /// The name of the logger.
     var logger: String
     /// The module that logs.
     var source: String
-    /// What happened.
+    /// The message.
     var message: String
     /// About what, under the keys of `LogKey`.
     var metadata: [String: String]

@@ -4,11 +4,11 @@ internal import Dispatch
 internal import Glibc
 internal import Synchronization
 
-/// Writes lines to a descriptor and never waits for whoever reads them.
+/// Writes lines to a descriptor and never waits for its reader.
 ///
-/// What is not taken at once waits in memory, up to `maximumPending` bytes, and goes out as soon as it is taken. Lines
-/// beyond that are lost, and a line in their place says how many. The descriptor itself may be a blocking one, because
-/// standard error is shared with other processes: it is asked before each piece.
+/// Bytes that are not taken at once wait in memory, up to `maximumPending` of them, and go out as soon as the
+/// descriptor takes them. Lines beyond that are lost, and a line in their place says how many. The descriptor itself
+/// may be a blocking one, because standard error is shared with other processes: it is asked before each piece.
 ///
 /// Safe to use from any thread; lines are never mixed.
 final class LineWriter: Sendable {
@@ -20,12 +20,12 @@ final class LineWriter: Sendable {
     private struct State {
         var pending: [UInt8] = []
         var lostLines = 0
-        /// Tells when more is taken, while something waits.
+        /// Fires when the descriptor takes more, while something waits.
         var source: (any DispatchSourceWrite)?
     }
 
     private let descriptor: Int32
-    /// The line that tells of lost ones.
+    /// The line that reports lost ones.
     private let lossLine: @Sendable (Int) -> String
     private let state = Mutex(State())
 
@@ -99,7 +99,7 @@ final class LineWriter: Sendable {
             if count > 0 {
                 written += count
             } else if count == 0 || errno != EINTR {
-                // Nobody reads any more: the rest is for nobody. Else it is asked again.
+                // There is no reader any more: the rest is dropped. Else the descriptor is asked again.
                 return errno == EAGAIN ? written : bytes.count
             }
         }

@@ -4,7 +4,7 @@ import Glibc
 
 /// How log lines are written.
 public enum LogFormat: String, Sendable, Hashable, CaseIterable {
-    /// One line of text for people.
+    /// One human-readable line.
     case text
     /// One JSON object a line.
     case json

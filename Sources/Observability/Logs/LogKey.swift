@@ -20,7 +20,7 @@ public enum LogKey: String, Sendable, CaseIterable {
     case recordingID = "recording.id"
     /// A worker process, by its number in the daemon's life.
     case workerID = "worker.id"
-    /// What happened, as the event stream names it.
+    /// The kind of an event, as in the event stream.
     case eventKind = "event.kind"
     /// The folder of a recording.
     case recordingPath = "recording.path"
@@ -62,6 +62,6 @@ public enum LogKey: String, Sendable, CaseIterable {
     case deliveryID = "delivery.id"
     /// The address of a client.
     case clientAddress = "client.address"
-    /// What was ignored or why; text from outside, shortened.
+    /// The ignored text or the reason; text from outside, shortened.
     case detail = "detail"
 }

@@ -5,7 +5,7 @@ public import Logging
 
 /// Where a process' log lines go, and in what format; makes its loggers.
 ///
-/// Safe to use from any thread; lines are never mixed. Lines that nobody takes are lost and counted: logging stops
+/// Safe to use from any thread; lines are never mixed. Lines that are not taken are lost and counted: logging stops
 /// nothing.
 public final class LogOutput: Sendable {
     private let format: LogFormat
@@ -53,7 +53,7 @@ public final class LogOutput: Sendable {
         Logger(label: label) { self.handler(label: $0) }
     }
 
-    /// What loggers of libraries are made of, for `LoggingSystem.bootstrap` in the composition root.
+    /// The log handler for libraries, for `LoggingSystem.bootstrap` in the composition root.
     public func handler(label: String) -> any LogHandler {
         OutputLogHandler(label: label, level: self.level, output: self)
     }

@@ -5,8 +5,8 @@ import Logging
 extension LogRecord {
     /// The datagram for systemd's journal (systemd's "Native Journal Protocol").
     ///
-    /// `MESSAGE` carries the metadata too, since `journalctl` shows nothing else unless told, cut where it is long; each value is also a field
-    /// of its own, `room.id` as `TAPEDECK_ROOM_ID`.
+    /// `MESSAGE` carries the metadata too, since `journalctl` shows nothing else by default, cut where it is long; each
+    /// value is also a separate field, `room.id` as `TAPEDECK_ROOM_ID`.
     func journalEntry() -> [UInt8] {
         var entry: [UInt8] = []
         Self.append("MESSAGE", Self.bounded(self.messageWithMetadata), to: &entry)

@@ -3,9 +3,9 @@
 import Logging
 
 extension LogRecord {
-    /// One line for people, with its line feed: `2026-11-21T03:12:26.125Z notice tapedeck: Joined room.id=standup`.
+    /// One human-readable line, with its line feed: `2026-11-21T03:12:26.125Z notice tapedeck: Joined room.id=standup`.
     ///
-    /// Control characters are written as escapes: text from outside begins no line of its own and moves no cursor.
+    /// Control characters are written as escapes: text from outside begins no new line and moves no cursor.
     func text() -> String {
         "\(self.timeText) \(self.level.rawValue) \(self.label): \(self.messageWithMetadata)\n"
     }

@@ -6,7 +6,7 @@ import Logging
 
 /// One log line before it is written in some format.
 ///
-/// Text is bounded here, so that no format has to: what peers send ends up in metadata.
+/// Text is bounded here, and no format needs to do so: data from peers end up in metadata.
 struct LogRecord: Sendable {
     /// Longest message or value in UTF-8 bytes; what is longer is cut.
     static let maximumTextLength = 8192
@@ -17,7 +17,7 @@ struct LogRecord: Sendable {
 
     var time: UTCTime
     var level: Logger.Level
-    /// Who writes: the logger's label.
+    /// The logger's label.
     var label: String
     var message: String
     /// Names and values, sorted by name.
@@ -50,7 +50,7 @@ struct LogRecord: Sendable {
         self.line = event.line
     }
 
-    /// What is written in the place of lines that nobody took.
+    /// The record that replaces lines that were not taken.
     init(lossOf count: Int, at time: UTCTime) {
         self.time = time
         self.level = .warning

@@ -32,7 +32,7 @@ public enum Redaction {
     /// Everything up to the last `@` of the authority is user info (RFC 3986, 3.2.1).
     private static func withoutUserInfo(_ text: Substring) -> String {
         guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else {
-            // No scheme: nothing tells where an authority ends.
+            // Without a scheme the end of an authority is unknown.
             return text.contains("@") ? "***" : String(text)
         }
         let start = text.index(colon, offsetBy: 3)

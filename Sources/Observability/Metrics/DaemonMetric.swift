@@ -267,7 +267,7 @@ public enum DaemonMetric {
         [.level]
     )
 
-    /// Every metric that the daemon shows by itself, in the order of the documentation.
+    /// Every metric that the daemon adds, in the order of the documentation.
     public static let all: [MetricDescription] = [
         build, startTime,
         rooms, participants, tracks, recording, lag, receivedBytes, receivedRate, lostPackets, jitter, roundTrip,

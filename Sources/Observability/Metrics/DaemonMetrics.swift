@@ -76,7 +76,7 @@ public final class DaemonMetrics: Sendable {
     /// A pause of speakers is shorter.
     private static let silentSeconds = 10.0
 
-    /// What scrapes are made of.
+    /// The source of scrapes.
     public let registry: PrometheusRegistry
     private let measured = Mutex<[String: Room]>([:])
 
@@ -352,12 +352,12 @@ public final class DaemonMetrics: Sendable {
         for (part, seconds) in parts { self.firstUnitWaitPart.observe(seconds, kind, part.rawValue) }
     }
 
-    /// The first frame of a room is in a file, so long after we and somebody else were there.
+    /// The first frame of a room is in a file, this long after we and another participant were there.
     public func firstFrame(afterJoin seconds: Double) {
         self.joinToFirstFrame.observe(seconds)
     }
 
-    /// What the disk has left; `secondsUntilFull` is `nil` while nothing is written.
+    /// Free space of the disk; `secondsUntilFull` is `nil` while nothing is written.
     public func storage(freeBytes: Int64, secondsUntilFull: Double?) {
         self.freeBytes.set(Double(freeBytes))
         self.fullIn.set(secondsUntilFull)
@@ -432,7 +432,7 @@ public final class DaemonMetrics: Sendable {
         self.deliveries.add(1, result.rawValue)
     }
 
-    /// What the webhooks' queue holds.
+    /// Length of the webhooks' queue.
     public func webhooks(pending: Int, deadLetters: Int) {
         self.pendingDeliveries.set(Double(pending))
         self.deadLetters.set(Double(deadLetters))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a metric is: everything about it but its values.
+/// The description of a metric: everything about it but its values.
 public struct MetricDescription: Sendable, Hashable {
     /// How values come and go; the raw values are those of the exposition format's `# TYPE`.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
@@ -30,9 +30,9 @@ public struct MetricDescription: Sendable, Hashable {
     public var name: String
     /// How values come and go.
     public var kind: Kind
-    /// What the values are.
+    /// The unit of the values.
     public var unit: Unit
-    /// One sentence for people.
+    /// One human-readable sentence.
     public var help: String
     /// Names of the labels, in the order in which values are given.
     public var labels: [String]

@@ -12,11 +12,12 @@ final class MetricFamily: Sendable {
         var values: [String]
     }
 
-    /// What a series holds.
+    /// The value of a series.
     enum Value: Hashable, Sendable {
-        /// Of a counter or a gauge.
+        /// The value of a counter or a gauge.
         case number(Double)
-        /// Of a histogram: observations in each bucket, not cumulated, the last one without bound; and their sum.
+        /// The value of a histogram: observations in each bucket, not cumulated, the last one without bound; and their
+        /// sum.
         case histogram(counts: [UInt64], sum: Double)
     }
 

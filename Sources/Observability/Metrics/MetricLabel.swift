@@ -40,7 +40,7 @@ public enum SetupPart: String, Sendable, CaseIterable {
     case dtls
     /// Until the track's first packet was there.
     case packet
-    /// Until the first unit was in the file; of pictures that is a keyframe.
+    /// Until the first unit was in the file; for video that is a keyframe.
     case file
 }
 
@@ -50,7 +50,7 @@ public enum DeliveryResult: String, Sendable, CaseIterable {
     case delivered
     /// The receiver did not take it; it is tried again.
     case retried
-    /// It is given up.
+    /// It failed for good.
     case dead
 }
 
@@ -62,7 +62,7 @@ public enum ExportResult: String, Sendable, CaseIterable {
     case failed
 }
 
-/// What became of a new configuration.
+/// The result of reloading a configuration.
 public enum ReloadResult: String, Sendable, CaseIterable {
     /// It is in force.
     case applied
@@ -72,7 +72,7 @@ public enum ReloadResult: String, Sendable, CaseIterable {
 
 /// Why a worker process was replaced.
 public enum RestartReason: String, Sendable, CaseIterable {
-    /// It ended by itself.
+    /// The process exited.
     case exited
     /// It was killed by a signal that is none of ours.
     case crashed

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What `tapedeck probe --prometheus` writes for node_exporter's textfile collector; docs/probe.md has the same list.
+/// Metrics that `tapedeck probe --prometheus` writes for node_exporter's textfile collector; docs/probe.md has the same
+/// list.
 public enum ProbeMetric {
     /// A value of a metric, with the values of its labels after the room.
     public typealias Value = (metric: MetricDescription, labels: [String], value: Double)
@@ -16,7 +17,7 @@ public enum ProbeMetric {
     public static let score = gauge("score", help: "The score of the weakest part, 0 to 100.")
     /// The scores of the parts.
     public static let partScore = gauge("part_score", help: "The score of each part, 0 to 100.", ["part"])
-    /// The wait for the first picture.
+    /// The wait for the first frame.
     public static let firstFrame = gauge(
         "first_frame_seconds",
         .seconds,
@@ -28,13 +29,13 @@ public enum ProbeMetric {
         help: "Frames of the call: expected, received, lost, late, repeated, unreadable.",
         ["state"]
     )
-    /// Packets of sound by what became of them.
+    /// Audio packets by their fate.
     public static let soundPackets = gauge("sound_packets", help: "Audio packets: received, lost.", ["state"])
     /// How often the video froze.
     public static let freezes = gauge("freezes", help: "How often the video froze.")
-    /// How long the picture stood still.
+    /// How long the video was frozen.
     public static let frozen = gauge("frozen_seconds", .seconds, help: "How long the video was frozen in all.")
-    /// Between picture and sound.
+    /// Between video and audio.
     public static let avOffset = gauge(
         "av_offset_seconds",
         .seconds,

@@ -65,7 +65,7 @@ public final class PrometheusRegistry: Sendable {
         return HistogramFamily(family: self.family(description))
     }
 
-    /// What a scrape answers: metrics by name, series by label values.
+    /// The answer to a scrape: metrics by name, series by label values.
     public func text(_ format: PrometheusFormat = .text) -> String {
         let callbacks = self.state.withLock { $0.callbacks }
         for callback in callbacks { callback() }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is measured of a room at one time.
+/// Measurements of a room at one time.
 public struct RoomMeasurement: Sendable, Hashable {
     /// One received track; its counts only rise while it is listed.
     public struct Track: Sendable, Hashable {
         /// Its number in the recording; 0 when it is not recorded.
         public var number: Int
-        /// The sending participant's id; tells tracks apart, and is never shown.
+        /// The sending participant's id; distinguishes tracks, and is never shown.
         public var participant: String
         /// `audio` or `video`.
         public var kind: String
@@ -18,11 +18,11 @@ public struct RoomMeasurement: Sendable, Hashable {
         public var bytes: UInt64
         /// Packets that never came.
         public var lostPackets: UInt64
-        /// Picture loss indications that we sent.
+        /// PLI requests that we sent (RFC 4585 section 6.3.1).
         public var keyframeRequests: UInt64
         /// Interarrival jitter, if known.
         public var jitterSeconds: Double?
-        /// How loud it is; `nil` for pictures, and where the sender does not tell.
+        /// Its audio level; `nil` for video, and where the sender does not send it.
         public var sound: Sound?
 
         /// A track with each part given.
@@ -51,14 +51,14 @@ public struct RoomMeasurement: Sendable, Hashable {
         }
     }
 
-    /// How loud a sound is.
+    /// An audio level.
     public struct Sound: Sendable, Hashable {
         /// In dBov over a second, if anything comes.
         public var decibels: Double?
         /// How long it has been silent.
         public var silentSeconds: Double
 
-        /// A sound with each part given.
+        /// A level with each part given.
         public init(decibels: Double?, silentSeconds: Double) {
             self.decibels = decibels
             self.silentSeconds = silentSeconds
@@ -67,7 +67,7 @@ public struct RoomMeasurement: Sendable, Hashable {
 
     /// A place that tracks are sent on to; its counts only rise while its worker lives.
     public struct Output: Sendable, Hashable {
-        /// What it is called; tells outputs apart, and is never shown.
+        /// Its name; distinguishes outputs, and is never shown.
         public var name: String
         /// Whether packets do not get away.
         public var isFailing: Bool
@@ -88,7 +88,7 @@ public struct RoomMeasurement: Sendable, Hashable {
         }
     }
 
-    /// Everybody but us.
+    /// Number of participants without us.
     public var participants: Int
     /// Whether media are written.
     public var isRecording: Bool
@@ -104,7 +104,7 @@ public struct RoomMeasurement: Sendable, Hashable {
     public var droppedUnits: [String: UInt64]
     /// Packets that came while a recording was made and are in no file of it, by participant and reason.
     public var unrecordedPackets: [String: [String: UInt64]]
-    /// What we send ourselves; `nil` while nobody takes it.
+    /// The level of our own audio; `nil` while no peer takes it.
     public var cameraSound: Sound?
     /// Bits a second that are asked of the camera's video encoder, the least if there are several; nil while none runs.
     public var cameraBitsPerSecond: Int?
@@ -112,7 +112,7 @@ public struct RoomMeasurement: Sendable, Hashable {
     public var cameraReductions: UInt64?
     /// How often a source of the camera failed, since the camera began; nil without a camera.
     public var cameraFailures: UInt64?
-    /// Pictures and sounds that its encoders had no time for, since the camera began; nil without a camera.
+    /// Video frames and audio buffers that its encoders had no time for, since the camera began; nil without a camera.
     public var cameraDropped: UInt64?
     /// Every track, ended ones too as long as they are known.
     public var tracks: [Track]
@@ -155,10 +155,10 @@ public struct RoomMeasurement: Sendable, Hashable {
     }
 }
 
-/// What came new since the last measurement of a room.
+/// New counts since the last measurement of a room.
 ///
-/// Tracks come and go with recordings and workers, and their counts begin again; what a counter shows must only rise
-/// by what really came. So it is the growth of each track that counts.
+/// Tracks come and go with recordings and workers, and their counts restart; a counter must only rise by packets that
+/// really came. The growth of each track is therefore what counts.
 struct RoomGrowth: Sendable {
     /// Counts that rise.
     struct Counts: Sendable, Hashable {
@@ -167,7 +167,7 @@ struct RoomGrowth: Sendable {
         var keyframeRequests: UInt64 = 0
     }
 
-    /// What growth is shown by.
+    /// The labels of growth.
     struct Group: Sendable, Hashable {
         var kind: String
         var codec: String
@@ -192,7 +192,8 @@ struct RoomGrowth: Sendable {
             let group = Group(kind: track.kind, codec: track.codec)
             let key = Key(number: track.number, participant: track.participant, group: group)
             var before = next[key] ?? self.last[key] ?? Counts()
-            // What a track counted before its file began is in the file's counts, too. Those without a file come first.
+            // Packets that a track counted before its file began are in the file's counts, too. Those without a file
+            // come first.
             let withoutFile = Key(number: 0, participant: track.participant, group: group)
             if next[key] == nil, self.last[key] == nil, next[withoutFile] == nil,
                 let counted = self.last.removeValue(forKey: withoutFile)
@@ -215,7 +216,7 @@ struct RoomGrowth: Sendable {
     }
 }
 
-/// What outputs of a room sent since the last measurement; with each worker their counts begin again.
+/// Packets that outputs of a room sent since the last measurement; with each worker their counts restart.
 struct OutputGrowth: Sendable {
     /// Counts that rise.
     struct Counts: Sendable, Hashable {
@@ -268,7 +269,7 @@ struct CountGrowth: Sendable {
 
 /// Packets that were refused since the last measurement; with each worker their counts begin again.
 struct RefusalGrowth: Sendable {
-    /// Also of participants who are not there at the moment: a worker goes on with their counts when they come again.
+    /// It includes participants that are absent at the moment: a worker continues their counts when they come again.
     private var last: [String: UInt64] = [:]
 
     /// As many as a worker keeps counts of, and those who are there.

@@ -23,7 +23,7 @@ public struct WorkerMeasurement: Sendable, Hashable {
     /// Bytes allocated and not freed; `nil` where they are not counted.
     public var allocatedBytes: Int64?
 
-    /// A measurement in which nothing is counted that has to be asked for.
+    /// A measurement without the counts that must be requested.
     public init(cpuSeconds: Double, residentBytes: Int64, threads: Int, descriptors: Int) {
         self.cpuSeconds = cpuSeconds
         self.residentBytes = residentBytes

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Tells systemd how the service is: the datagrams of sd_notify(3).
+/// Reports the state of the service to systemd: the datagrams of sd_notify(3).
 ///
 /// Without `NOTIFY_SOCKET` in the environment it does nothing. Each call is one datagram that is sent or dropped, never
 /// waited for, so that a service manager in trouble does not stop the service. Safe to use from any thread.
@@ -51,7 +51,7 @@ public struct ServiceNotifier: Sendable {
         return self.send(["STOPPING=1"] + Self.status(status) + more)
     }
 
-    /// What `systemctl status` shows: one line, shortened to 500 characters.
+    /// The text in `systemctl status`: one line, shortened to 500 characters.
     @discardableResult
     public func status(_ text: String) -> Bool {
         self.send(Self.status(text))

@@ -5,7 +5,7 @@ internal import Subprocess
 internal import SystemPackage
 public import Timeline
 
-/// Decodes what we wrote with a program that did not write it: ffmpeg, in a process of its own, at the lowest priority.
+/// Decodes our files with a program that did not write them: ffmpeg, in a separate process, at the lowest priority.
 ///
 /// Files are given to it by path behind `file:`, so that no name is taken for a protocol or an option.
 public struct FFmpeg: Sendable {
@@ -18,7 +18,7 @@ public struct FFmpeg: Sendable {
         /// It could not be run to its end.
         case failed(String)
 
-        /// One sentence for people.
+        /// One human-readable sentence.
         public var description: String {
             switch self {
             case .notInstalled: "ffmpeg is not installed: apt install ffmpeg"
@@ -34,7 +34,7 @@ public struct FFmpeg: Sendable {
     private static let longestLine = 16 * 1024
     /// From here on exit codes are those of who starts it, and of signals: `nice` as shells.
     private static let firstShellCode: Int32 = 126
-    /// A still picture of an idle screen is frozen too; less than this is a hiccup.
+    /// A still image of an idle screen is frozen too; less than this is a hiccup.
     private static let pictureFilter = "freezedetect=n=-60dB:d=2,blackdetect=d=1:pic_th=0.98:pix_th=0.10"
     private static let soundFilter = "silencedetect=n=-60dB:d=2"
 
@@ -78,7 +78,7 @@ public struct FFmpeg: Sendable {
             let decoding = log.finish(durationNanoseconds: track.durationNanoseconds)
             certificate.tracks[index].decoding = decoding
             if decoding.errors > 0 {
-                // Pictures that refer to what never came cannot be decoded without a complaint.
+                // Frames that refer to missing ones cannot be decoded without a complaint.
                 let isExplained = track.leftOut > 0 || (track.packetsLost ?? 0) > 0
                 certificate.note(
                     .init(
@@ -123,47 +123,36 @@ public struct FFmpeg: Sendable {
         }
     }
 
-    /// Runs to its end or to the limit; what ffmpeg ends with is no failure, for the log says what it was.
+    /// Runs to its end or to the limit; ffmpeg's exit status is no failure, because the log gives the reason.
     ///
-    /// Who ends it from outside leaves a log that breaks off, and what was not read would count as read.
+    /// A signal from outside leaves a log that breaks off, and the unread rest would count as read.
     private static func status(
         _ command: [String],
         limit: Duration,
         _ lines: AsyncStream<String>.Continuation
     ) async throws -> Result<Void, Failure> {
         defer { lines.finish() }
-        return try await withThrowingTaskGroup(of: Result<Void, Failure>.self) { group in
-            group.addTask {
-                do {
-                    let result = try await Subprocess.run(
-                        .name("nice"),
-                        arguments: Arguments(command),
-                        input: .none,
-                        output: .discarded,
-                        error: .sequence
-                    ) { execution in
-                        let strings = execution.standardError.strings(
-                            bufferingPolicy: .maxLineLength(Self.longestLine)
-                        )
-                        for try await line in strings { lines.yield(line) }
-                    }
-                    switch result.terminationStatus {
-                    case .exited(let code) where code < Self.firstShellCode: return .success(())
-                    case .exited(let code): return .failure(.failed("exit code \(code)"))
-                    case .signaled(let signal): return .failure(.failed("signal \(signal) ended it"))
-                    }
-                } catch {
-                    return .failure(.failed("\(error)"))
+        let result = try await within(limit) { () -> Result<Void, Failure> in
+            do {
+                let result = try await Subprocess.run(
+                    .name("nice"),
+                    arguments: Arguments(command),
+                    input: .none,
+                    output: .discarded,
+                    error: .sequence
+                ) { execution in
+                    let strings = execution.standardError.strings(bufferingPolicy: .maxLineLength(Self.longestLine))
+                    for try await line in strings { lines.yield(line) }
                 }
+                switch result.terminationStatus {
+                case .exited(let code) where code < Self.firstShellCode: return .success(())
+                case .exited(let code): return .failure(.failed("exit code \(code)"))
+                case .signaled(let signal): return .failure(.failed("signal \(signal) ended it"))
+                }
+            } catch {
+                return .failure(.failed("\(error)"))
             }
-            group.addTask {
-                try await Task.sleep(for: limit)
-                return .failure(.timedOut(file: ""))
-            }
-            guard let first = try await group.next() else { return .failure(.failed("it was not started")) }
-            // Ends the process if it still runs.
-            group.cancelAll()
-            return first
         }
+        return result ?? .failure(.timedOut(file: ""))
     }
 }

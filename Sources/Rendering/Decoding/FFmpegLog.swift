@@ -3,10 +3,10 @@
 public import Basics
 public import Timeline
 
-/// What ffmpeg prints while it decodes one track, line by line.
+/// The output of ffmpeg while it decodes one track, line by line.
 ///
-/// Made with `-loglevel level+info` and the filters of `FFmpeg`. Numbers and lines may be any: what does not fit is
-/// passed over.
+/// Made with `-loglevel level+info` and the filters of `FFmpeg`. Numbers and lines may be any: unexpected ones are
+/// skipped.
 public struct FFmpegLog: Sendable, Hashable {
     private(set) var decoding: Certificate.Decoding
     private let startNanoseconds: Int64
@@ -50,7 +50,7 @@ public struct FFmpegLog: Sendable, Hashable {
         }
     }
 
-    /// What came of it; what went on at the track's end ends there.
+    /// The result; a stretch that is open at the track's end ends there.
     public consuming func finish(durationNanoseconds: Int64) -> Certificate.Decoding {
         self.endFreeze(at: durationNanoseconds)
         self.endSilence(at: durationNanoseconds)

@@ -9,17 +9,17 @@ internal import Timeline
 
 /// A Matroska file of which ffmpeg makes another one.
 struct MuxSource {
-    /// What is in it.
+    /// Contents of the file.
     let report: ExportReport
     /// Where it is, hidden, until the export ends.
     let path: String
-    /// The progress that its export told last: ffmpeg tells none.
+    /// The last progress of its export: ffmpeg reports none.
     let progress: ExportProgress?
 
     /// The codecs of its tracks.
     var codecs: [MediaCodec] { self.report.tracks.compactMap { MediaCodec(rawValue: $0.codec) } }
 
-    /// Exports to a file beside `file` and blocks.
+    /// Exports to a file next to `file` and blocks.
     ///
     /// No manifest and no certificate names that file. See `Exporter.run` for the parameters.
     init(
@@ -52,9 +52,10 @@ struct MuxSource {
 
 /// Puts the tracks of a Matroska file of ours into MP4, and into WebM where audio must become Opus: by the program ffmpeg.
 ///
-/// Video is never coded anew. ffmpeg runs in a separate process, with limits, and ends when we end.
+/// Video is never encoded again. ffmpeg runs in a separate process, with limits, and ends when we end.
 public enum FFmpegMux {
-    /// What ffmpeg makes of a file with these codecs, so that a browser plays it; nil if the file is WebM as it is.
+    /// The container that ffmpeg makes of a file with these codecs for browsers; nil if the file already is playable
+    /// WebM.
     static func rendition(_ codecs: [MediaCodec]) -> ExportSpec.Container? {
         if codecs.contains(.h264) { return .mp4 }
         return codecs.contains(where: Self.isCodedAnew) ? .webm : nil
@@ -73,14 +74,14 @@ public enum FFmpegMux {
         throw ExportError(.notInstalled, "this export needs ffmpeg, which is not installed: apt install ffmpeg")
     }
 
-    /// Makes the file, reads it back, and puts it in its place; blocks.
+    /// Makes the file, reads it back, and moves it to its final path; blocks.
     ///
     /// - Parameters:
-    ///   - source: a Matroska file beside the new one.
+    ///   - source: a Matroska file next to the new one.
     ///   - file: where the new one goes.
     ///   - output: its path.
     ///   - progress: called about every second; what it throws ends the export.
-    /// - Returns: what is in the new file.
+    /// - Returns: the contents of the new file.
     /// - Throws: `ExportError`, `GStreamerError`, or what `progress` throws.
     static func make(
         _ container: ExportSpec.Container,
@@ -120,7 +121,8 @@ public enum FFmpegMux {
         // Times stay as they are: without it the earliest one, which the delay of Opus makes negative, becomes zero. And a
         // track may begin days after the others.
         arguments += ["-copyts", "-dts_error_threshold", "100000000"]
-        // The first frame of each video track stands at the beginning; what stands before the last of them is kept in memory.
+        // The first frame of each video track is at the beginning; everything before the last of them is kept in
+        // memory.
         arguments += ["-protocol_whitelist", "file", "-threads", "1", "-probesize", "256M"]
         arguments += ["-f", "matroska", "-i", "file:" + input, "-map", "0", "-c", "copy", "-disposition", "default"]
         // MP4 has chapters as a track of text, which editors and scripts take for media.

@@ -5,7 +5,7 @@ internal import Foundation
 internal import GStreamer
 internal import Model
 
-/// What a job may use that decodes what peers sent, and what it reports when that is not enough.
+/// Limits of a job that decodes data from peers, and its report when it exceeds them.
 enum JobLimits {
     /// A grid of nine in 1080p needs a fifth of it (decision 113).
     static let memoryBytes: UInt64 = 4 << 30
@@ -29,7 +29,7 @@ enum JobLimits {
         ProcessLimits.limitMemory(bytes: Self.memoryBytes)
     }
 
-    /// Limits the processor time to what tracks of so much media need, and names the files that a limit removes.
+    /// Limits the processor time to the needs of tracks of this length, and names the files that a limit removes.
     static func limitTime(ofMedia length: Duration, removing files: [String]) {
         ProcessLimits.removeAtLimit(files)
         ProcessLimits.limitProcessorTime(Self.processorTime(ofMedia: length))

@@ -4,18 +4,20 @@ internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
-/// Says that a job goes on where it has nothing to count: reading a file back, hashing, remuxing, repairing.
+/// Reports that a job is still working where it has nothing to count: reading a file back, hashing, remuxing,
+/// repairing.
 ///
-/// Whoever started the job ends it when it is silent for long, as on a disk that hangs. So it says something only when the
-/// process has read or written since: `read(2)` and `write(2)` of any thread, as the kernel counts them.
+/// The process that started the job ends it after a long silence, for example on a disk that hangs. The pulse therefore
+/// beats only if the process has read or written since: `read(2)` and `write(2)` of any thread, as the kernel counts
+/// them.
 public final class JobPulse: Sendable {
     /// How often it is looked.
     private static let intervalSeconds = 10
-    /// More than looking and saying so moves by itself until the job would be ended.
+    /// More bytes than the pulse itself moves until the job would be ended.
     private static let leastBytes: UInt64 = 1 << 20
 
     private struct State {
-        /// What had been moved when it last said something.
+        /// Bytes moved at the last beat.
         var moved: UInt64
         var isStopped = false
     }
@@ -28,8 +30,8 @@ public final class JobPulse: Sendable {
     /// Looks from now on, until `stop()`.
     ///
     /// - Parameters:
-    ///   - moved: the bytes that were read and written so far; nil if nobody knows.
-    ///   - beat: says something, on a thread of its own.
+    ///   - moved: the bytes that were read and written so far; nil if unknown.
+    ///   - beat: reports that the job is working, on a separate thread.
     public init(
         moved: @escaping @Sendable () -> UInt64? = JobPulse.bytesMoved,
         beat: @escaping @Sendable () -> Void
@@ -65,7 +67,7 @@ public final class JobPulse: Sendable {
         if isAlive { self.beat() }
     }
 
-    /// What this process has read and written, from `/proc/self/io`; nil where the kernel does not count it.
+    /// Bytes that this process has read and written, from `/proc/self/io`; nil where the kernel does not count them.
     public static func bytesMoved() -> UInt64? {
         guard let text = try? String(contentsOfFile: "/proc/self/io", encoding: .utf8) else { return nil }
         let counts = text.split(separator: "\n").compactMap { line -> UInt64? in

@@ -2,7 +2,7 @@
 
 internal import Storage
 
-/// What the index of an MP4 file says of its tracks (ISO/IEC 14496-12).
+/// Tracks in the index of an MP4 file (ISO/IEC 14496-12).
 struct MP4Index {
     /// One track, in the order of the file.
     struct Track: Sendable, Hashable {
@@ -20,7 +20,7 @@ struct MP4Index {
     private var boxes = 0
 
     private static let containers: Set<String> = ["moov", "trak", "mdia", "minf", "stbl"]
-    /// Of 1000 tracks there are some 30 000.
+    /// A file of 1000 tracks has some 30 000.
     private static let mostBoxes = 1_000_000
 
     /// Reads the heads of boxes only, however long the file.

@@ -6,7 +6,7 @@ internal import Matroska
 internal import Model
 internal import Storage
 
-/// Reads a file that ffmpeg made before anybody else sees it.
+/// Reads a file that ffmpeg made before it gets its final name.
 enum RemuxReadBack {
     /// Counts what is in the file, with code that did not write it.
     ///
@@ -14,7 +14,7 @@ enum RemuxReadBack {
     ///
     /// - Parameters:
     ///   - path: the file.
-    ///   - report: what was put into it; G.711 was coded anew, and has other units then.
+    ///   - report: the contents put into it; G.711 was encoded to another codec, and has other units then.
     /// - Throws: `verificationFailed` unless every track has all of its units.
     static func check(_ path: String, _ container: ExportSpec.Container, _ report: ExportReport) throws {
         let counts: [UInt64]

@@ -7,7 +7,7 @@ internal import Matroska
 
 /// The decoders that the codecs of calls need.
 enum Decoders {
-    /// What the tracks of a recording need.
+    /// Elements that the tracks of a recording need.
     static func elements(_ input: RenderInput) -> [String] {
         Set(input.tracks.map(\.codec)).sorted { $0.rawValue < $1.rawValue }.flatMap { codec -> [String] in
             switch codec {
@@ -21,7 +21,7 @@ enum Decoders {
         } + ["appsrc", "audioconvert", "audioresample"]
     }
 
-    /// Decodes pictures.
+    /// Decodes video.
     static func pictures(_ track: RenderTrack) throws(GStreamerError) -> CodecChain {
         guard let launch = VideoDecoder.launch(track.codec) else {
             throw GStreamerError(.parse, "\(track.file) has no video")
@@ -36,7 +36,7 @@ enum Decoders {
         )
     }
 
-    /// Decodes sound to stereo at 48 kHz.
+    /// Decodes audio to stereo at 48 kHz.
     static func sound(_ track: RenderTrack) throws(GStreamerError) -> CodecChain {
         let output =
             "audioconvert ! audioresample ! capsfilter caps=audio/x-raw,format=F32LE,rate=48000,channels=2,layout=interleaved"

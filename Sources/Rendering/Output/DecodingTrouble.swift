@@ -2,9 +2,9 @@
 
 internal import Matroska
 
-/// What went wrong in decoding one track, counted.
+/// Failures in decoding one track, counted.
 struct DecodingTrouble {
-    /// A decoder that fails this often is not set up anew.
+    /// A decoder that fails this often is not set up again.
     private static let mostFailures = 50
 
     private var units = 0
@@ -14,7 +14,7 @@ struct DecodingTrouble {
     /// The first frame that is larger than a decoder may get.
     private var oversized: (width: Int, height: Int)?
 
-    /// Whether there is no use in going on.
+    /// Whether further decoding is useless.
     var isHopeless: Bool { self.reason != nil || self.failures >= Self.mostFailures }
 
     /// A unit went in.
@@ -23,7 +23,7 @@ struct DecodingTrouble {
     /// Something came out.
     mutating func pulled() { self.outputs += 1 }
 
-    /// The decoder refused a unit and had to be set up anew.
+    /// The decoder refused a unit and had to be set up again.
     mutating func failed() { self.failures += 1 }
 
     /// Whether a decoder may have a unit whose frames are so large.

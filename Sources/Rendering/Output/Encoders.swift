@@ -19,7 +19,7 @@ enum Encoders {
         ],
     ]
 
-    /// What a grid needs.
+    /// Elements that a grid needs.
     static func elements(_ grid: ExportSpec.Grid) -> [String] {
         let coding =
             switch grid.codec {
@@ -33,7 +33,7 @@ enum Encoders {
         }
     }
 
-    /// What mixed audio needs.
+    /// Elements that mixed audio needs.
     static func elements(_ audio: ExportSpec.Audio) -> [String] {
         audio.format == .wav ? [] : ["opusenc", "oggmux", "oggdemux"]
     }
@@ -77,8 +77,8 @@ enum Encoders {
         let coded =
             switch grid.codec {
             case .h264: "\(self.h264Launch(grid)) ! \(queue) ! mux.  \(audio) ! voaacenc bitrate=128000 ! aacparse"
-            // One thread: those of libvpx spin while they wait for each other, and a busy machine stands still.
-            // Behind the parser every packet of audio counts as a keyframe; without that Chromium finds no way back to 0.
+            // One thread: those of libvpx spin while they wait for each other, and block a busy machine. Behind the
+            // parser every packet of audio counts as a keyframe; without that Chromium finds no way back to 0.
             case .vp8:
                 "vp8enc deadline=1 cpu-used=12 threads=1 static-threshold=100 min-quantizer=4 "
                     + "max-quantizer=56 target-bitrate=\(self.bitsPerSecond(grid)) keyframe-max-dist=\(rate * 4) "
@@ -94,7 +94,7 @@ enum Encoders {
             return "openh264enc complexity=medium rate-control=bitrate bitrate=\(self.bitsPerSecond(grid)) "
                 + "gop-size=\(rate * 4) ! \(parse)"
         }
-        // Without pictures that refer to later ones: every player agrees on the time of the first.
+        // No B-frames: every player agrees on the time of the first frame.
         return "x264enc pass=qual quantizer=23 speed-preset=veryfast bframes=0 key-int-max=\(rate * 4) ! "
             + "video/x-h264,profile=main ! \(parse)"
     }

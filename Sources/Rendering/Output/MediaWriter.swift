@@ -3,42 +3,46 @@
 internal import Export
 internal import GStreamer
 internal import Model
+internal import Storage
 
-/// Codes and packs pictures and sound, and reads back what came of it.
+/// Encodes and muxes video and audio, and reads the result back.
 final class MediaWriter {
     private let end = StreamEnd()
     private let pipeline: Pipeline
     private let output: RenderOutput
+    /// Where the muxer keeps frames until the index is in front of them; `nil` for containers without one.
+    private let room: File?
     private let grid: ExportSpec.Grid?
     private let video: MediaFeed?
     private let audio: MediaFeed?
     private var frames: Int64 = 0
     private var samples: Int64 = 0
-    /// Frames of sound that are left out at the beginning: decoders put out as many before it.
+    /// Frames of audio that are left out at the beginning: decoders emit as many before it.
     private let priming: Int
     private var primingLeft: Int
 
-    /// What an AAC encoder puts before the sound, and what files have no agreed way to tell players.
+    /// Frames that an AAC encoder puts before the audio, for which files have no agreed notation.
     private static let aacPriming = 1600
-    /// Raw pictures that wait for the encoder.
+    /// Raw frames that wait for the encoder.
     private static let waitingFrames = 8
-    /// Stretches of sound that wait: more than the encoder of pictures keeps back.
+    /// Stretches of audio that wait: more than the video encoder delays.
     private static let waitingSound = 512
 
     /// Writes a grid; without one, audio in Opus.
     init(_ grid: ExportSpec.Grid?, output: RenderOutput) throws {
         self.grid = grid
         self.output = output
+        // The index goes to the front, so that players on a network begin at once.
+        self.room = try grid?.container == .mp4 ? output.namelessFile() : nil
         self.priming = grid?.codec == .h264 ? Self.aacPriming : 0
         self.primingLeft = self.priming
         let end = self.end
         self.pipeline = try Pipeline(launch: Encoders.launch(grid)) { end.take($0) }
         try self.pipeline.element(named: "out").set("location", verbatim: output.partialPath)
-        if grid?.container == .mp4 {
-            // The index goes to the front, so that players on a network begin at once.
+        if let room {
             let mux = try self.pipeline.element(named: "mux")
             try mux.set("faststart", "true")
-            try mux.set("faststart-file", verbatim: output.scratchPath("index"))
+            try mux.set("faststart-file", verbatim: room.namelessPath)
         }
         self.video =
             grid == nil
@@ -51,7 +55,7 @@ final class MediaWriter {
         self.pipeline.stop()
     }
 
-    /// Adds the next picture.
+    /// Adds the next frame.
     func add(_ canvas: Canvas) throws {
         let rate = Int64(self.grid?.framesPerSecond ?? 1)
         let start = self.frames * 1_000_000_000 / rate
@@ -60,7 +64,7 @@ final class MediaWriter {
         try self.require(self.video?.push(canvas, nanoseconds: start, duration: end - start) ?? true)
     }
 
-    /// Adds the next stretch of sound, interleaved stereo.
+    /// Adds the next stretch of audio, interleaved stereo.
     func add(_ sound: [Float]) throws {
         let skipped = min(self.primingLeft, sound.count / 2)
         self.primingLeft -= skipped
@@ -72,7 +76,7 @@ final class MediaWriter {
         try self.require(self.audio?.push(stretch, nanoseconds: start, duration: end - start) ?? true)
     }
 
-    /// Completes the file; `wait` is called every now and then meanwhile.
+    /// Completes the file; calls `wait` every now and then until it is complete.
     func finish(_ wait: () throws -> Void) throws {
         if self.priming > 0 { try self.add([Float](repeating: 0, count: self.priming * 2)) }
         self.video?.finish()

@@ -4,9 +4,9 @@ internal import Export
 internal import GStreamer
 internal import Model
 
-/// Reads a rendered file before anybody else sees it.
+/// Reads a rendered file before it gets its final name.
 enum ReadBack {
-    /// What was found in it.
+    /// The result.
     struct Findings {
         var video: PassageCount?
         var audio: PassageCount
@@ -14,7 +14,7 @@ enum ReadBack {
 
     /// Counts what is in the file, by the demuxer that players use; blocks.
     ///
-    /// - Throws: `verificationFailed` unless pictures are there to the last and both end with the range, to a frame.
+    /// - Throws: `verificationFailed` unless all frames are there and video and audio end with the range, to a frame.
     static func check(
         _ output: RenderOutput,
         _ grid: ExportSpec.Grid?,

@@ -11,7 +11,7 @@ final class Watchdog: Sendable {
     private let lastSign = Mutex(ContinuousClock.now)
     private let timer: any DispatchSourceTimer
 
-    /// Calls `bite` once, from a thread of its own, when there was no sign of life for two minutes.
+    /// Calls `bite` once, from a separate thread, when there was no sign of life for two minutes.
     init(bite: @escaping @Sendable () -> Void) {
         let timer = DispatchSource.makeTimerSource(queue: .global())
         self.timer = timer

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A part of the picture, in pixels; all even.
+/// A part of the frame, in pixels; all even.
 public struct Rectangle: Sendable, Hashable {
     /// From the left edge.
     public var x: Int
@@ -44,7 +44,7 @@ public struct Rectangle: Sendable, Hashable {
     }
 }
 
-/// Equal tiles for a number of people in a picture of constant size.
+/// Equal tiles for a number of participants in a frame of constant size.
 public enum GridLayout {
     /// More are heard, and not shown.
     public static let maximumTiles = 49
@@ -55,7 +55,7 @@ public enum GridLayout {
 
     /// A tile for each, row by row; a row that is not full is in the middle.
     ///
-    /// Empty without anybody. Rectangles are even, equal, inside the picture and apart.
+    /// Empty for a count of 0. Rectangles are even, equal, inside the frame and apart.
     public static func tiles(count: Int, width: Int, height: Int) -> [Rectangle] {
         let count = min(max(count, 0), Self.maximumTiles)
         guard count > 0 else { return [] }
@@ -87,7 +87,7 @@ public enum GridLayout {
         }
     }
 
-    /// What each of `count` has of a side, with gaps around.
+    /// The length of a side for each of `count`, with gaps around.
     private static func side(_ whole: Int, _ count: Int) -> Int {
         guard count > 1 else { return whole }
         return (whole - Self.gap * (count + 1)) / count / 2 * 2

@@ -5,15 +5,15 @@ internal import Export
 internal import GStreamer
 internal import Matroska
 
-/// Draws the tiles of everybody who is in the call.
+/// Draws the tiles of all participants present in the call.
 final class GridPainter {
-    /// The picture as it is now.
+    /// The frame in its present state.
     let canvas: Canvas
     private let width: Int
     private let height: Int
     private let tiles: [Tile]
     private let labels = NameLabels()
-    /// Indices of the tiles in the picture, and where they are.
+    /// Indices of the tiles in the frame, and where they are.
     private var shown: [Int] = []
     private var places: [Rectangle] = []
     private var speaker: Int?
@@ -56,7 +56,7 @@ final class GridPainter {
         }
     }
 
-    /// What could not be shown, a sentence each.
+    /// Content that could not be shown, a sentence each.
     var warnings: [String] {
         var warnings = self.tiles.flatMap(\.warnings)
         if self.mostPresent > GridLayout.maximumTiles {
@@ -89,7 +89,7 @@ final class GridPainter {
         if tile.isMain, tile.participant == self.speaker { self.drawFrame(place) }
     }
 
-    /// In the lower left corner; in the middle where there is no picture.
+    /// In the lower left corner; in the middle where there is no video.
     private func drawName(_ tile: Tile, in place: Rectangle) {
         guard
             let label = self.labels.label(

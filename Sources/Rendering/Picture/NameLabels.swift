@@ -2,11 +2,11 @@
 
 internal import GStreamer
 
-/// Participants' names as pictures.
+/// Participants' names as images.
 ///
 /// Pango draws them: it joins Arabic letters, orders what runs from right to left, and finds fonts.
 final class NameLabels {
-    /// A name as a picture with transparency.
+    /// A name as an image with transparency.
     struct Label {
         var sample: MediaSample
         var width: Int
@@ -19,7 +19,7 @@ final class NameLabels {
         var height: Int
     }
 
-    /// Longer names are cut: nobody reads them.
+    /// Longer names are cut: they would be unreadable.
     private static let longestName = 48
     /// Combining marks on one letter: more of them would leave the tile.
     private static let mostMarks = 4

@@ -15,7 +15,7 @@ struct Decoded {
     let nanoseconds: Int64
 }
 
-/// One track of pictures, decoded as far as the output is.
+/// One video track, decoded as far as the output needs.
 final class PictureTrack {
     private var track: RenderTrack
     private var chain: CodecChain?
@@ -31,7 +31,7 @@ final class PictureTrack {
     /// How long its newest frame is shown.
     let hold: FrameHold
 
-    /// What a decoder may keep back is fetched by pushing more, at most so many units ahead.
+    /// Frames that a decoder may keep back are fetched by pushing more units, at most this many ahead.
     private static let mostUnitsAhead = 16
     private static let mostNanosecondsAhead: Int64 = 2_000_000_000
 
@@ -46,7 +46,7 @@ final class PictureTrack {
     /// About the end of the last unit.
     var endNanoseconds: Int64 { self.track.endNanoseconds }
 
-    /// The newest picture that is due, if one became due since the last call.
+    /// The newest frame that is due, if one became due since the last call.
     func newest(at nanoseconds: Int64) -> Decoded? {
         self.decode(until: nanoseconds)
         let due = self.waiting.prefix { $0.nanoseconds <= nanoseconds }
@@ -54,13 +54,13 @@ final class PictureTrack {
         return due.last
     }
 
-    /// The next picture, due or not; `nil` at the end.
+    /// The next frame, due or not; `nil` at the end.
     func next() -> Decoded? {
         while self.waiting.isEmpty, !self.isEnded { self.decode(until: self.track.nextNanoseconds ?? .max) }
         return self.waiting.isEmpty ? nil : self.waiting.removeFirst()
     }
 
-    /// What of a participant's could not be decoded; `nil` if everything could.
+    /// The warning about a participant's units that could not be decoded; `nil` if all could.
     func warning(of participant: String) -> String? {
         self.trouble.sizeWarning(self.track.file, of: participant) ?? self.trouble.warning(self.track.file, "frames")
     }

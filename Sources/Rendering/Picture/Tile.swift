@@ -5,23 +5,23 @@ internal import Export
 internal import GStreamer
 internal import Matroska
 
-/// What one participant shows: the tracks of a camera one after the other, or those of a screen beside it.
+/// The tile of one participant: the tracks of a camera one after the other, or those of a screen next to it.
 final class Tile {
-    /// Tracks that overlap for less follow each other, as when a connection is made anew.
+    /// Tracks that overlap for less follow each other, for example when a connection is replaced.
     private static let overlap: Int64 = 2_000_000_000
 
     /// Index of the participant.
     let participant: Int
-    /// What is written on it.
+    /// Its label.
     let name: String
-    /// Whether it is there as long as the participant is, and not only while there are pictures.
+    /// Whether it is shown as long as the participant is present, and not only while there is video.
     let isMain: Bool
     private let presence: [Range<Int64>]
     private var tracks: [PictureTrack]
     /// The frame that it shows.
     private(set) var frame: Decoded?
     private var shownNanoseconds = Int64.min
-    /// That of the track whose frame is shown.
+    /// Hold of the track whose frame is shown.
     private var hold: FrameHold?
 
     private init(_ tracks: [PictureTrack], participant: Int, name: String, presence: [Range<Int64>], isMain: Bool) {
@@ -32,7 +32,7 @@ final class Tile {
         self.isMain = isMain
     }
 
-    /// The tiles of a recording: one for each participant, and one more for each track that comes beside another.
+    /// The tiles of a recording: one for each participant, and one more for each simultaneous track.
     static func all(_ input: RenderInput) throws(ExportError) -> [Tile] {
         var tiles: [Tile] = []
         for (index, participant) in input.participants.enumerated() {
@@ -62,12 +62,12 @@ final class Tile {
         return tiles
     }
 
-    /// Whether it is in the picture at that time.
+    /// Whether it is in the frame at that time.
     func isPresent(at nanoseconds: Int64) -> Bool {
         self.presence.contains { $0.contains(nanoseconds) }
     }
 
-    /// Goes on to a time; true if it looks different now.
+    /// Moves to a time; true if it looks different now.
     func advance(to nanoseconds: Int64) -> Bool {
         var isChanged = false
         for track in self.tracks {
@@ -86,6 +86,6 @@ final class Tile {
         return isChanged
     }
 
-    /// What could not be decoded, a sentence for each track.
+    /// Warnings about units that could not be decoded, a sentence for each track.
     var warnings: [String] { self.tracks.compactMap { $0.warning(of: self.name) } }
 }

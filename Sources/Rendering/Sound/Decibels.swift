@@ -11,7 +11,7 @@ func decibels(power: Double) -> Double {
     power > 1e-12 ? 10 * log10(power) : -120
 }
 
-/// What an amplitude is multiplied with.
+/// The factor of an amplitude.
 func amplitude(decibels: Double) -> Double {
     pow(10, decibels / 20)
 }

@@ -9,7 +9,7 @@
 /// Multiplies stereo and keeps its true peaks below a ceiling, without clipping.
 ///
 /// It looks ahead: gain falls before a peak in 5 ms and rises after it in about 100 ms. Peaks between samples count
-/// (ITU-R BS.1770-4 annex 2: four times as many points). What comes out is as long as what went in.
+/// (ITU-R BS.1770-4 annex 2: four times as many points). The output is as long as the input.
 public struct Limiter: Sendable {
     private static let lookAhead = 240
     private static let taps = 12

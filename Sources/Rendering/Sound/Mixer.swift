@@ -4,13 +4,13 @@ internal import Basics
 internal import Export
 internal import Matroska
 
-/// The sound of everybody, from the beginning of the range on.
+/// The mixed audio of all participants, from the beginning of the range on.
 final class Mixer {
     private let tracks: [SoundTrack]
     private let participantCount: Int
     private var position: Int64 = 0
 
-    /// Opens the sound of a recording anew.
+    /// Opens the audio of a recording again.
     init(_ input: RenderInput) throws(ExportError) {
         var tracks: [SoundTrack] = []
         for track in input.tracks where track.codec.kind == .audio {
@@ -21,7 +21,7 @@ final class Mixer {
         self.participantCount = input.participants.count
     }
 
-    /// Whether nobody sent sound.
+    /// Whether no participant sent audio.
     var isSilent: Bool { self.tracks.isEmpty }
 
     /// The next stretch as interleaved stereo, and the mean square of each participant's samples.
@@ -38,6 +38,6 @@ final class Mixer {
         return (samples, powers)
     }
 
-    /// What could not be decoded, a sentence for each track.
+    /// Warnings about packets that could not be decoded, a sentence for each track.
     var warnings: [String] { self.tracks.compactMap(\.warning) }
 }

@@ -3,9 +3,9 @@
 /// Where the decoded packets of one track go among the samples of the mix.
 ///
 /// Packets that follow each other are put end to end. A sender's clock that is fast or slow shows as a distance that
-/// grows: then packets are stretched by up to half a percent, which nobody hears. A larger step is a gap.
+/// grows: then packets are stretched by up to half a percent, which is inaudible. A larger step is a gap.
 struct SoundPlacement {
-    /// What becomes of a packet.
+    /// The placement of a packet.
     struct Place: Hashable {
         /// Its first sample in the mix.
         var start: Int64

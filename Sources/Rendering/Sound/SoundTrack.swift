@@ -4,9 +4,9 @@ internal import Export
 internal import GStreamer
 internal import Matroska
 
-/// One track of sound, decoded as far as the mix is.
+/// One audio track, decoded as far as the mix needs.
 final class SoundTrack {
-    /// Who sent it, among the participants.
+    /// Index of its sender among the participants.
     let participant: Int
     private var track: RenderTrack
     private var chain: CodecChain?
@@ -29,7 +29,7 @@ final class SoundTrack {
         return self.queue.mix(into: &output, from: start)
     }
 
-    /// What could not be decoded; `nil` if everything could.
+    /// The warning about packets that could not be decoded; `nil` if all could.
     var warning: String? { self.trouble.warning(self.track.file, "packets") }
 
     private func decode(until limit: Int64) {

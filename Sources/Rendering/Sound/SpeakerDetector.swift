@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds who speaks, by level: the loudest, but not somebody else with every syllable.
+/// Finds the speaker by level: the loudest participant, without a change at every syllable.
 public struct SpeakerDetector: Sendable {
     /// Quieter than this is not speech, in decibels below full scale.
     static let threshold = -45.0
-    /// Somebody else has to be louder by this much.
+    /// Another participant must be louder by this much.
     static let lead = 4.0
-    /// Somebody else has to be louder for this long, and nobody is highlighted after so long a silence.
+    /// Another participant must be louder for this long, and after this much silence no one is highlighted.
     static let patience: Int64 = 300_000_000
     static let silence: Int64 = 1_000_000_000
 
-    /// Index of who speaks; `nil` while nobody does.
+    /// Index of the speaker; `nil` while no one speaks.
     public private(set) var speaker: Int?
     private var levels: [Double]
     private var lastHeard = Int64.min
     private var rival: (index: Int, since: Int64)?
 
-    /// Nobody speaks at first.
+    /// A detector without a speaker.
     public init(count: Int) {
         self.levels = Array(repeating: -120, count: count)
     }
 
-    /// Takes what everybody sounded like for one frame.
+    /// Takes the levels of all participants for one frame.
     ///
     /// - Parameters:
     ///   - powers: mean square of each one's samples.

@@ -3,7 +3,7 @@
 internal import Export
 internal import Timeline
 
-/// Who spoke when, gathered frame by frame.
+/// Turns of speech, gathered frame by frame.
 struct SpeakingTurns {
     /// The most that are kept: a day of a lively call.
     private static let maximumTurns = 10_000

@@ -7,7 +7,7 @@ public enum WaveHeader {
     /// Bytes of one frame.
     public static let frameBytes = 4
 
-    /// The head for that many bytes of sound.
+    /// The head for that many bytes of audio.
     public static func bytes(dataBytes: UInt64) -> [UInt8] {
         let whole = dataBytes &+ UInt64(Self.byteCount - 8)
         let isLarge = whole > UInt64(UInt32.max)

@@ -6,15 +6,15 @@ internal import GStreamer
 internal import Matroska
 public import Storage
 
-/// What one participant of a recording sent of a test camera's pattern: counters in pictures, beeps in sound.
+/// The part of a test camera's pattern that one participant of a recording sent: counters in video, beeps in audio.
 ///
 /// Times are those of exports, in nanoseconds from the beginning of the recording.
 public struct TestSending: Sendable, Hashable {
-    /// A decoded picture.
+    /// A decoded frame.
     public struct Picture: Sendable, Hashable {
         /// When it is shown in an export.
         public var nanoseconds: Int64
-        /// `CLOCK_MONOTONIC` when it was in its file; `nil` if nobody noted that.
+        /// `CLOCK_MONOTONIC` when it was in its file; `nil` if that was not noted.
         public var writtenNanoseconds: Int64?
         /// The frame counter; `nil` if it cannot be read.
         public var counter: Int?
@@ -22,7 +22,7 @@ public struct TestSending: Sendable, Hashable {
         public var hasFlash: Bool
     }
 
-    /// A picture that the recorder wrote, as it noted it.
+    /// A frame that the recorder wrote, as it noted it.
     public typealias Note = (track: Int, rtpTime: Int64, nanoseconds: Int64)
 
     /// The participant's id.
@@ -32,15 +32,15 @@ public struct TestSending: Sendable, Hashable {
     /// When beeps start.
     public var beeps: [Int64] = []
 
-    /// Sound is decoded in stretches of this many frames.
+    /// Audio is decoded in stretches of this many frames.
     private static let stretch: Int64 = 4800
-    /// File times are tenths of milliseconds, so pictures are not found by their times to the nanosecond.
+    /// File times are tenths of milliseconds, which is why frames are not found by their times to the nanosecond.
     private static let tolerance: Int64 = 1_000_000
 
-    /// Decodes a whole recording: what every participant of it sent.
+    /// Decodes a whole recording into the pattern that each of its participants sent.
     ///
     /// Blocks for as long as decoding takes.
-    /// - Parameter written: when the recorder had written each picture.
+    /// - Parameter written: when the recorder had written each frame.
     public static func read(_ folder: RecordingFolder, written: [Note]) throws -> [TestSending] {
         try Runtime.initialise()
         let input = try RenderInput(folder: folder)

@@ -2,7 +2,7 @@
 
 import Signalling
 
-/// What the query of one Engine.IO request asks for.
+/// The query of one Engine.IO request.
 struct EngineIORequest: Hashable, Sendable {
     /// How packets travel.
     enum Transport: String, Hashable, Sendable, CaseIterable {

@@ -53,7 +53,7 @@ struct EngineIOServerSessionStateMachine: ~Copyable {
         case slowConsumer
     }
 
-    /// What the driver does, in order.
+    /// A step for the driver; steps are in order.
     enum Action: Hashable, Sendable {
         /// Answer the pending poll.
         case answerPoll([EngineIOPacket])
@@ -143,7 +143,7 @@ struct EngineIOServerSessionStateMachine: ~Copyable {
     /// The server cannot read what the client sent.
     mutating func unreadableReceived() -> [Action] { self.end(.unreadable) }
 
-    /// What to do with a poll that came.
+    /// The action for a poll that came.
     enum OnPoll: Hashable, Sendable {
         /// Answer it now.
         case answer([EngineIOPacket])
@@ -188,7 +188,7 @@ struct EngineIOServerSessionStateMachine: ~Copyable {
         }
     }
 
-    /// What to do with a post whose head came.
+    /// The action for a post whose head came.
     enum OnPost: Hashable, Sendable {
         /// Read its body.
         case accept
@@ -227,9 +227,9 @@ struct EngineIOServerSessionStateMachine: ~Copyable {
         }
     }
 
-    /// What to do with a WebSocket that came with this session's id.
+    /// The action for a WebSocket that came with this session's id.
     enum OnProbe: Hashable, Sendable {
-        /// Keep it beside the polls, then run the actions.
+        /// Keep it next to the polls, then run the actions.
         case accept([Action])
         /// Close it: the session has moved before or is about to.
         case refuse
@@ -285,7 +285,7 @@ struct EngineIOServerSessionStateMachine: ~Copyable {
         }
     }
 
-    /// The WebSocket that was being probed closed: the session goes on polling.
+    /// The WebSocket that was being probed closed: the session continues polling.
     mutating func probeClosed() -> [Action] {
         switch self.state {
         case .polling(var polling):

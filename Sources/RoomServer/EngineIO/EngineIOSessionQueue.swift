@@ -4,7 +4,7 @@ import Signalling
 
 /// Packets that wait for a polling client's next request, with bounds.
 struct EngineIOSessionQueue: Hashable, Sendable {
-    /// What a client that does not fetch may make the server hold.
+    /// Limits of the data that the server holds for a client that does not fetch.
     struct Limits: Hashable, Sendable {
         /// Packets.
         var packets: Int
@@ -33,7 +33,7 @@ struct EngineIOSessionQueue: Hashable, Sendable {
         return true
     }
 
-    /// Takes out the oldest, at most so many.
+    /// Takes out the oldest, at most `count`.
     mutating func remove(first count: Int) -> [EngineIOPacket] {
         let taken = Array(self.packets.prefix(count))
         self.packets.removeFirst(taken.count)

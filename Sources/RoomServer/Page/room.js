@@ -199,6 +199,12 @@ class Call {
     }
   }
 
+  /** Sends a track in the place of another of its kind. */
+  async replace(old, track) {
+    const sender = this.connection.getSenders().find((each) => each.track === old);
+    await sender?.replaceTrack(track);
+  }
+
   introduce({ name, recorder }) {
     if (typeof name === "string" && name !== "") this.name = name.slice(0, 64);
     this.isRecorder = recorder === true;
@@ -381,6 +387,23 @@ class Room {
     for (const track of this.localStream.getTracks()) if (track.kind === kind) track.enabled = isEnabled;
   }
 
+  /** Sends what another camera or microphone of this computer captures. */
+  async choose(kind, deviceID) {
+    const old = this.localStream.getTracks().find((track) => track.kind === kind);
+    if (!old || this.isOver) return;
+    const before = old.getSettings().deviceId;
+    // Phones open one camera at a time.
+    old.stop();
+    let track = await openDevice(kind, deviceID).catch((error) => this.report(`This device cannot be used: ${error.message}.`));
+    track ??= await openDevice(kind, before).catch(() => null);
+    if (!track) return;
+    if (this.isOver) return track.stop();
+    track.enabled = old.enabled;
+    this.localStream.removeTrack(old);
+    this.localStream.addTrack(track);
+    for (const call of this.calls.values()) call.enqueue(() => call.replace(old, track));
+  }
+
   leave() {
     this.emit("leave", this.name);
     this.end("left", "You left the room.");
@@ -432,16 +455,23 @@ function fullText(capacity) {
     + `To admit more, restart it with --room-size ${capacity + 1}.`;
 }
 
+const VIDEO = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
+
+/** A track of one device. */
+async function openDevice(kind, deviceID) {
+  const wanted = { ...(kind === "video" ? VIDEO : {}), deviceId: { exact: deviceID } };
+  return (await navigator.mediaDevices.getUserMedia({ [kind]: wanted })).getTracks()[0];
+}
+
 /** Camera and microphone, or what there is of them, with a sentence on what is missing. Never fails. */
 async function openMedia() {
   if (!navigator.mediaDevices) {
     return { stream: new MediaStream(), note: "Receiving only: browsers give the camera to https or localhost only." };
   }
-  const video = { width: { ideal: 1280 }, height: { ideal: 720 }, frameRate: { ideal: 30 } };
   const choices = [
-    [{ audio: true, video }, ""],
+    [{ audio: true, video: VIDEO }, ""],
     [{ audio: true }, "No camera: sending audio only."],
-    [{ video }, "No microphone: sending video only."],
+    [{ video: VIDEO }, "No microphone: sending video only."],
   ];
   let reason = "no camera or microphone found.";
   for (const [constraints, note] of choices) {
@@ -500,7 +530,7 @@ function parseJSON(text) {
 /** The address of a room; names that mean something else in a path go into the query. */
 function roomAddress(name) {
   const text = encodeURIComponent(name);
-  return /^(\.{1,2}|index\.html|room\.(css|js)|healthz|socket\.io)$/.test(name) ? `/?room=${text}` : `/${text}`;
+  return /^(\.{1,2}|index\.html|room\.(css|js)|favicon\.ico|healthz|socket\.io)$/.test(name) ? `/?room=${text}` : `/${text}`;
 }
 
 /** The room that the page's own address names. */
@@ -537,7 +567,7 @@ function startPage() {
     showChat() { element("chat").hidden = false; },
     showMessage(who, text) {
       const list = element("messages");
-      const item = document.createElement("li");
+      const item = document.createElement("p");
       const name = document.createElement("bdi");
       const words = document.createElement("bdi");
       name.textContent = `${who}: `;
@@ -559,6 +589,18 @@ function startPage() {
       view.tiles.prepend(ownTile.figure);
       element("mute-audio").hidden = stream.getAudioTracks().length === 0;
       element("mute-video").hidden = stream.getVideoTracks().length === 0;
+      view.showDevices(stream);
+    },
+    /** A list of cameras, and one of microphones, where there is a choice. */
+    async showDevices(stream) {
+      const devices = await navigator.mediaDevices.enumerateDevices();
+      for (const [id, kind] of [["camera", "video"], ["microphone", "audio"]]) {
+        const found = devices.filter((device) => device.kind === `${kind}input` && device.deviceId !== "");
+        const track = stream.getTracks().find((each) => each.kind === kind);
+        element(id).replaceChildren(...found.map(({ deviceId, label }) => new Option(label || "No name", deviceId)));
+        element(id).value = track?.getSettings().deviceId ?? "";
+        element(id).parentElement.hidden = !track || found.length < 2;
+      }
     },
     ended() {
       if (ownTile) {
@@ -567,6 +609,7 @@ function startPage() {
       }
       ownTile = null;
       element("controls").hidden = true;
+      for (const id of ["camera", "microphone"]) element(id).parentElement.hidden = true;
       element("unmute").hidden = true;
       element("chat").hidden = true;
       element("messages").replaceChildren();
@@ -621,6 +664,16 @@ function startPage() {
     const text = element("text").value.trim();
     if (text !== "") room?.say(text);
     element("text").value = "";
+  });
+  for (const [id, kind] of [["camera", "video"], ["microphone", "audio"]]) {
+    element(id).addEventListener("change", async (event) => {
+      await room?.choose(kind, event.target.value);
+      // If that failed, the one before is still in use.
+      if (room && !room.isOver) await view.showDevices(room.localStream);
+    });
+  }
+  navigator.mediaDevices?.addEventListener("devicechange", () => {
+    if (room && !room.isOver) view.showDevices(room.localStream);
   });
   element("leave").addEventListener("click", () => room?.leave());
   element("unmute").addEventListener("click", () => {

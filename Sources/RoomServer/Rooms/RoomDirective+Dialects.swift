@@ -10,17 +10,17 @@ protocol RoomMember: AnyObject {
     /// Which rules it follows.
     var dialect: RoomDialect { get }
 
-    /// Says in its own words what happened.
+    /// Sends an event in the client's own dialect.
     ///
-    /// - Parameter data: What `RoomDirective.relay` passes on.
+    /// - Parameter data: The data that `RoomDirective.relay` passes on.
     func tell(_ directive: RoomDirective, data: JSONValue?)
 }
 
-/// Whose rules a member follows when two meet.
+/// The dialect whose rules a member follows when two meet.
 enum RoomDialect: Hashable, Sendable {
-    /// Whoever is there offers to the newcomer, when it hears `otherjoin`.
+    /// The members already present offer to the newcomer, when they hear `otherjoin`.
     case socketIO
-    /// The newcomer offers to everybody in `_peers`, and waits after `_new_peer`.
+    /// The newcomer offers to every member in `_peers`, and waits after `_new_peer`.
     case skyRTC
 }
 

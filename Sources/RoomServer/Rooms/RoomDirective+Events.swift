@@ -15,7 +15,7 @@ extension RoomDirective {
     /// The event of this directive; nil if it sends none.
     ///
     /// - Parameters:
-    ///   - data: What `relay` passes on. Objects get the sender's id as `from`, whatever the sender put there.
+    ///   - data: The data that `relay` passes on. Objects get the sender's id as `from`, whatever the sender put there.
     ///   - capacity: Members of one room; more than two makes it a mesh.
     func delivery(data: JSONValue?, capacity: Int) -> Delivery? {
         switch self {

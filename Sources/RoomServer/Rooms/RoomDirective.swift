@@ -2,7 +2,7 @@
 
 import Signalling
 
-/// What the server does because of one event in the rooms; each names whom it reaches.
+/// A reaction of the server to one event in the rooms; each names its receivers.
 enum RoomDirective: Hashable, Sendable {
     /// Tell the sender that it is a member, and who was there before it (oldest first).
     case sendJoined(to: PeerID, room: RoomName, peers: [PeerID])
@@ -23,10 +23,10 @@ enum RoomDirective: Hashable, Sendable {
     enum Ignored: String, Hashable, Sendable, CaseIterable {
         /// A message from a socket that is not in the room.
         case senderNotMember
-        /// `leave` from a socket that is not in the room. The stock server tells the others `bye` all the same and so
-        /// ends somebody else's call.
+        /// `leave` from a socket that is not in the room. The stock server sends the others `bye` all the same and
+        /// thereby ends another member's call.
         case leaveByNonMember
-        /// `to` names nobody in the room, or the sender itself: usually a member that has just left.
+        /// `to` names no one in the room, or the sender itself: usually a member that has just left.
         case addresseeNotMember
         /// The sender is alone in the room.
         case nobodyToHear

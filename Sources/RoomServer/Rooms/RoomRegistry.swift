@@ -2,7 +2,7 @@
 
 import Signalling
 
-/// Who is in which room, and the rules of a room: who is let in, who is told.
+/// The members of each room, and the rules of a room: who is admitted, who is notified.
 ///
 /// A value without a clock or connection: every event returns what to do, in the order in which to do it. Three rules
 /// differ from the course's server: only members may send or leave, a vanished member yields `bye`, and a message
@@ -42,8 +42,8 @@ struct RoomRegistry: Sendable {
 
     /// A socket asks to become a member.
     ///
-    /// A member that asks again is told `joined` and announced again: its page lost its peer connections, and the
-    /// others offer anew.
+    /// A member that asks again gets `joined` and is announced again: its page lost its peer connections, and the
+    /// others offer again.
     mutating func join(_ sender: PeerID, room: RoomName) -> [RoomDirective] {
         let present = self.members(of: room)
         let others = present.filter { $0 != sender }
@@ -60,7 +60,7 @@ struct RoomRegistry: Sendable {
         return directives
     }
 
-    /// A socket gives up its membership.
+    /// A socket ends its membership.
     mutating func leave(_ sender: PeerID, room: RoomName) -> [RoomDirective] {
         guard self.remove(sender, from: room) else {
             return [.ignore(.leaveByNonMember, sender: sender, room: room)]

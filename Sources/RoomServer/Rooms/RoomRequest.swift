@@ -7,7 +7,7 @@ import Signalling
 enum RoomRequest: Hashable, Sendable {
     /// Asks to become a member.
     case join(RoomName)
-    /// Gives up membership.
+    /// Ends membership.
     case leave(RoomName)
     /// Sends data to the room, or to the member that the data name in `to`.
     case message(RoomName, data: JSONValue, addressee: PeerID?)

@@ -3,8 +3,8 @@
 import NIOCore
 import NIOWebSocket
 
-/// Passes on the frames that a client may send; of the others, nobody behind could tell that they were forbidden, because
-/// an assembled message has neither mask nor reserved bits.
+/// Passes on the frames that a client may send; handlers after it could not detect the others, because an assembled
+/// message has neither mask nor reserved bits.
 final class ClientFrameCheck: ChannelInboundHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame

@@ -174,7 +174,7 @@ final class EngineIOSession: RoomMember, WebSocketOwner {
         }
     }
 
-    /// Engine.IO has heartbeats of its own.
+    /// Engine.IO has separate heartbeats.
     func pongReceived() {}
 
     /// A WebSocket closed.

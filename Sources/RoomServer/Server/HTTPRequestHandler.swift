@@ -35,14 +35,14 @@ final class HTTPRequestHandler: ChannelInboundHandler, RemovableChannelHandler {
     private var cookie: String?
 
     /// A handler at the end of a pipeline.
-    /// - Parameter httpHandlers: What has to leave the pipeline before WebSocket frames come: first the decoder, last the
-    ///   encoder.
+    /// - Parameter httpHandlers: Handlers that must leave the pipeline before WebSocket frames come: first the decoder,
+    ///   last the encoder.
     init(hub: RoomServerHub, httpHandlers: [any RemovableChannelHandler]) {
         self.hub = hub
         self.httpHandlers = httpHandlers
     }
 
-    /// Notes the session that is told when the connection closes before the answer.
+    /// Notes the session that is notified when the connection closes before the answer.
     func isHeld(by session: EngineIOSession) {
         self.holder = session
     }

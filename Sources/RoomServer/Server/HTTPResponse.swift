@@ -24,7 +24,7 @@ struct HTTPResponse: Sendable {
         self.body = [UInt8](body)
     }
 
-    /// One line of plain text, for people.
+    /// One line of human-readable text.
     static func text(_ status: HTTPResponseStatus) -> HTTPResponse {
         var response = HTTPResponse(
             status,

@@ -27,7 +27,7 @@ struct HTTPTarget: Hashable, Sendable {
 
     /// Percent-decoding of RFC 3986 section 2.1, and `+` for a space.
     ///
-    /// What is not an encoding stays as it is.
+    /// Text that is no encoding stays unchanged.
     private static func decode(_ text: Substring) -> String {
         let bytes = PercentCoding.bytes(of: text.utf8, taking: [.plusIsSpace, .brokenSequences])
         return String(decoding: bytes ?? [], as: UTF8.self)

@@ -5,7 +5,7 @@ import NIOHTTP1
 
 /// The pages of the server: everything but Engine.IO.
 enum PageResponder {
-    /// What the page may do: only its own files, only its own server.
+    /// Permissions of the page: only its own files, only its own server.
     ///
     /// Nothing is inline. Not every browser counts a WebSocket of the same server as `'self'`.
     private static let contentSecurityPolicy =
@@ -20,6 +20,8 @@ enum PageResponder {
         case "/", "/index.html": response = self.page("text/html; charset=utf-8", "index.html")
         case "/room.js": response = self.page("text/javascript; charset=utf-8", "room.js")
         case "/room.css": response = self.page("text/css; charset=utf-8", "room.css")
+        // Pages say that they have no icon; browsers that show something else ask for one all the same.
+        case "/favicon.ico": return .text(.notFound)
         case "/healthz":
             var answer = HTTPResponse(.ok, type: "application/json", body: health().utf8)
             answer.headers.add(name: "Cache-Control", value: "no-store")

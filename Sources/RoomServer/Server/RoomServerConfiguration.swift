@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a room server listens on and how much it takes.
+/// Addresses and limits of a room server.
 public struct RoomServerConfiguration: Sendable, Hashable {
     /// Address or name to listen on.
     ///

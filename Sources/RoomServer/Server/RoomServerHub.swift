@@ -8,10 +8,11 @@ import Signalling
 
 /// Everything that one running server holds: its connections, sessions, sockets and rooms.
 ///
-/// Lives on the server's only event loop and is used only there. What sessions cause in the rooms goes through a queue
-/// that is worked off after each event from outside, so no session is entered while it is being worked on.
+/// Lives on the server's only event loop and is used only there. Effects of sessions on the rooms go through a queue
+/// that is worked off after each event from outside, which keeps a session from being entered while it is being worked
+/// on.
 final class RoomServerHub {
-    /// What a session tells the rooms.
+    /// An event of a session for the rooms.
     enum Event {
         /// A socket exists.
         case socketOpened(any RoomMember)

@@ -4,7 +4,7 @@ import NIOCore
 import NIOWebSocket
 import Signalling
 
-/// What a WebSocket belongs to.
+/// The owner of a WebSocket.
 protocol WebSocketOwner: AnyObject {
     /// A message came.
     func frameReceived(_ frame: WebSocketMessage, on handler: WebSocketHandler)
@@ -40,7 +40,7 @@ final class WebSocketHandler: ChannelInboundHandler {
         self.open = open
     }
 
-    /// What a connection's frames go through, in order: this handler is the last.
+    /// The handlers of a connection's frames, in order: this handler is the last.
     var handlers: [any ChannelHandler] {
         let aggregator = NIOWebSocketFrameAggregator(
             minNonFinalFragmentSize: 0,
@@ -149,8 +149,8 @@ final class WebSocketHandler: ChannelInboundHandler {
         return [UInt8(answer >> 8), UInt8(answer & 0xFF)]
     }
 
-    /// Whether an endpoint may send a close code (RFC 6455 section 7.4 and IANA's registry): 1004 is reserved, and 1005, 1006 and
-    /// 1015 stand for what no frame said.
+    /// Whether an endpoint may send a close code (RFC 6455 section 7.4 and IANA's registry): 1004 is reserved, and
+    /// 1005, 1006 and 1015 are never in a frame.
     private static func isSent(_ code: UInt16) -> Bool {
         switch code {
         case 1000...1003, 1007...1014, 3000...4999: true

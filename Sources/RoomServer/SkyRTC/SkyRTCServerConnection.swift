@@ -18,7 +18,7 @@ struct SkyRTCServerConnection: ~Copyable {
         case ended
     }
 
-    /// What the driver does, in order.
+    /// A step for the driver; steps are in order.
     enum Action: Hashable, Sendable {
         /// Send a message.
         case send(WebSocketMessage)
@@ -44,7 +44,7 @@ struct SkyRTCServerConnection: ~Copyable {
         case incompleteMessage
         /// An event that the server does nothing for.
         case uselessEvent
-        /// What another member said has no form in SkyRTC.
+        /// Another member's message has no form in SkyRTC.
         case unspeakableMessage
     }
 
@@ -85,7 +85,7 @@ struct SkyRTCServerConnection: ~Copyable {
             let list = JSONValue.array(peers.map { .string($0.rawValue) })
             return [Self.send(.peers, ["connections": list, "you": .string(self.socketID.rawValue)])]
         case .sendOtherJoined(_, _, let newcomer):
-            // Known already: it begins anew, and apps keep one connection for each id.
+            // Known already: it starts again, and apps keep one connection for each id.
             let before = announced.contains(newcomer) ? [Self.send(.removePeer, Self.id(newcomer))] : []
             announced.insert(newcomer)
             return before + [Self.send(.newPeer, Self.id(newcomer))]

@@ -8,9 +8,9 @@ import Signalling
 /// ```
 /// waiting --start (version 3) or "40"--> connected --"41"--> waiting --time limit--> ended
 /// ```
-/// Version 3 connects by itself and its socket bears the session's id; version 4 waits for the client's `40` and gives
-/// the socket an id of its own. `ended` is terminal. As with the stock servers, a packet that is none, or that does not fit the
-/// state, ends a session of version 4 and is passed over in version 3.
+/// Version 3 connects automatically and its socket bears the session's id; version 4 waits for the client's `40` and
+/// gives the socket a separate id. `ended` is terminal. As with the stock servers, a packet that is none, or that does
+/// not fit the state, ends a session of version 4 and is passed over in version 3.
 struct SocketIOServerConnection: ~Copyable {
     private enum State {
         case waiting
@@ -18,7 +18,7 @@ struct SocketIOServerConnection: ~Copyable {
         case ended
     }
 
-    /// What the driver does, in order.
+    /// A step for the driver; steps are in order.
     enum Action: Hashable, Sendable {
         /// Send a packet.
         case send(SocketIOPacket)

@@ -5,7 +5,7 @@ internal import Basics
 extension RoomURL {
     /// A room on an AppRTC room server: `apprtc+https://host/r/room`.
     ///
-    /// What stands before `/r/` is where the server lives; a path without `/r/` works as well. The query belongs to the
+    /// The part before `/r/` is the server's base path; a path without `/r/` works as well. The query belongs to the
     /// server, which may choose its collider by it, and goes with every join and message; only `insecure` is ours.
     public struct AppRTC: RoomAddress {
         /// Over HTTP and over HTTPS.

@@ -17,12 +17,12 @@ public enum AppRTCJoinAnswer: Sendable, Hashable {
     /// Another result; its name, shortened.
     case unknown(String)
 
-    /// What the server tells a new member.
+    /// The server's parameters for a new member.
     public struct Parameters: Sendable, Hashable {
         let membership: AppRTCMembership
         /// Whether we are the first, and so the one who offers.
         let isInitiator: Bool
-        /// What the first member posted before we came.
+        /// Messages that the first member posted before we came.
         let messages: [AppRTCMessage]
         /// How many of them could not be read.
         let unreadableMessages: Int
@@ -34,7 +34,7 @@ public enum AppRTCJoinAnswer: Sendable, Hashable {
         let iceServerURL: WebURL?
         /// The same of servers up to 2017: `turn_url`.
         let legacyTURNURL: WebURL?
-        /// What the server wants people to read, shortened.
+        /// Messages of the server for human readers, shortened.
         let notices: [String]
     }
 
@@ -101,7 +101,7 @@ extension AppRTCJoinAnswer.Parameters {
         self.isInitiator = Self.flag(value["is_initiator"]) ?? stored.isEmpty
         let configuration = AppRTCJoinAnswer.unwrapped(value["pc_config"])
         self.iceServers = AppRTCICEServers.read(configuration ?? .null)
-        // A server that was given is taken as enough if it relays; one that only tells addresses is not.
+        // Servers in the answer are enough if one of them relays; servers that only report addresses are not.
         let hasRelay = self.iceServers.contains { $0.urls.contains { $0.lowercased().hasPrefix("turn") } }
         self.iceServerURL = hasRelay ? nil : Self.url(value["ice_server_url"], server)
         self.legacyTURNURL = hasRelay ? nil : Self.url(value["turn_url"], server)

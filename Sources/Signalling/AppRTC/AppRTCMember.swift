@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a member of a room knows: a plain record that only `AppRTCRoomStateMachine` changes.
+/// State of a member of a room: a plain record that only `AppRTCRoomStateMachine` changes.
 struct AppRTCMember: Sendable {
-    /// Where the collider's WebSocket stands.
+    /// The state of the collider's WebSocket.
     enum Collider: Sendable {
         /// It is being opened.
         case connecting
@@ -24,17 +24,17 @@ struct AppRTCMember: Sendable {
     var hasRegistered = false
     /// How often the collider hung up since it last kept the connection for a while.
     var drops = 0
-    /// What the collider complained about last.
+    /// The last complaint of the collider.
     var complaint: String?
     /// Requests for STUN and TURN servers that may still be needed; the first of them is under way.
     var serverRequests: [HTTPRequest] = []
     /// The servers known so far.
     var servers: [ICEServer]
-    /// Whether the session was told of the other member, or of its place.
+    /// Whether the other member, or its empty place, was reported to the session.
     var isSettled = false
     /// Messages of the other member that wait until we are settled.
     var early: [AppRTCMessage]
-    /// Whether our offer stands and nobody has answered.
+    /// Whether our offer is open without an answer.
     var isStanding = false
     /// Messages to post; the first of them is under way, or waits for another try.
     var outbox: [String] = []
@@ -58,7 +58,7 @@ struct AppRTCMember: Sendable {
 
 /// How a member leaves, step by step.
 struct AppRTCLeaving: Sendable {
-    /// What follows.
+    /// The step after leaving.
     enum Purpose: Sendable, Equatable {
         /// The end of the run.
         case end
@@ -66,7 +66,7 @@ struct AppRTCLeaving: Sendable {
         case rejoin
         /// Another join, in the middle of a call that may have lived on without its servers.
         case resume
-        /// A long wait, to make place for people.
+        /// A long wait, to leave the room to people.
         case yield
         /// The end of the attempt.
         case failure(SignallingError)
@@ -82,7 +82,7 @@ struct AppRTCLeaving: Sendable {
         case open
     }
 
-    /// What is waited for.
+    /// The awaited answer.
     enum Step: Sendable, Equatable {
         /// The room server's answer.
         case leave(HTTPRequest.ID)
@@ -99,7 +99,7 @@ struct AppRTCLeaving: Sendable {
     var socket: Socket
     var step = Step.close
 
-    /// Whether the other member is told: a call that may live on without its servers is not ended by `bye`.
+    /// Whether we notify the other member: a call that may continue without its servers is not ended by `bye`.
     var saysBye: Bool {
         switch self.purpose {
         case .end, .rejoin, .yield: true

@@ -2,7 +2,7 @@
 
 internal import Basics
 
-/// What names us in a room: enough to leave it, also for a later process.
+/// Our names in a room: enough to leave it, also for a later process.
 struct AppRTCMembership: Sendable, Hashable {
     /// The room's name.
     let room: String

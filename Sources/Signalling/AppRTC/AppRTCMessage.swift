@@ -2,9 +2,9 @@
 
 public import Basics
 
-/// What the two members of an AppRTC room tell each other.
+/// A message between the two members of an AppRTC room.
 enum AppRTCMessage: Sendable, Hashable {
-    /// A description, with the name of who sends it if it tells one, or a candidate.
+    /// A description, with the name of its sender if it has one, or a candidate.
     case peer(PeerMessage, name: String?)
     /// The other one took candidates back; nothing depends on it.
     case removedCandidates
@@ -50,7 +50,7 @@ enum AppRTCMessage: Sendable, Hashable {
 
     /// The text with which we leave.
     static let byeText = JSONValue.object(["type": "bye"]).text
-    /// A message that changes nothing for any reader: the server's answer tells whether it still knows us.
+    /// A message that changes nothing for any reader: the server's answer shows whether it still knows us.
     static let probeText = JSONValue.object(["type": "remove-candidates", "candidates": .array([])]).text
 }
 
@@ -58,7 +58,7 @@ enum AppRTCMessage: Sendable, Hashable {
 public enum AppRTCColliderFrame: Sendable, Hashable {
     /// A message, still as JSON.
     case message(JSONValue)
-    /// What the collider complains about, shortened; it closes the socket after most complaints.
+    /// The collider's complaint, shortened; it closes the socket after most complaints.
     case error(String)
 
     /// Reads a frame; nil if it is none.

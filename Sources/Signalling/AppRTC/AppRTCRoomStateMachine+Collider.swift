@@ -4,7 +4,7 @@ internal import Basics
 
 /// A member's WebSocket, and the servers for ICE that are asked for while it opens.
 extension AppRTCRoomStateMachine {
-    /// What TLS and the first handshake may take beyond the limit for connecting.
+    /// Extra time for TLS and the first handshake, in addition to the limit for connecting.
     static let handshakeLimit = Duration.seconds(5)
     /// For so long the collider keeps a client whose WebSocket is gone; a little less than the 10 s that it says.
     static let resumeLimit = Duration.seconds(9)
@@ -12,7 +12,7 @@ extension AppRTCRoomStateMachine {
     static let reconnectWait = Duration.milliseconds(500)
     /// A connection that lives so long makes up for all that did not.
     static let stableAfter = Duration.seconds(30)
-    /// Most connections in a row that the collider closes before the membership is given up.
+    /// Most connections in a row that the collider closes before the membership is dropped.
     static let maximumDrops = 5
     /// Limit for all requests for servers together.
     static let serversTimeout = Duration.seconds(5)
@@ -85,7 +85,7 @@ extension AppRTCRoomStateMachine {
         member.unsent = []
         self.state = .member(member)
         if isFirst { return actions + self.settle() }
-        // The collider takes everybody; whether the room server restarted as well only the room server can say.
+        // The collider accepts every client; whether the room server restarted as well only the room server can say.
         return actions + self.post(AppRTCMessage.probeText)
     }
 
@@ -115,7 +115,7 @@ extension AppRTCRoomStateMachine {
         }
     }
 
-    /// The first connection has to succeed; later ones are made again with the same names while the collider knows us.
+    /// The first connection must succeed; later ones are made again with the same names while the collider knows us.
     private mutating func colliderLost(_ error: SignallingError, _ member: AppRTCMember) -> [SignallingAction] {
         if case .down = member.collider { return [] }
         var member = member
@@ -170,7 +170,7 @@ extension AppRTCRoomStateMachine {
 // MARK: - Servers for ICE
 
 extension AppRTCRoomStateMachine {
-    /// What may have to be asked, in this order, until one answers with servers.
+    /// The requests for servers, to be sent in this order until one answers with servers.
     private mutating func serverRequests(_ parameters: AppRTCJoinAnswer.Parameters) -> [HTTPRequest] {
         var requests: [HTTPRequest] = []
         if let url = parameters.iceServerURL { requests.append(self.serverRequest("POST", url, "Referer")) }

@@ -3,13 +3,13 @@
 /// Leaving, in the order that the other member's next offer depends on: the room server, `bye`, the
 /// WebSocket, and our traces at the collider.
 extension AppRTCRoomStateMachine {
-    /// Leaves what there is to leave; without anything, it is done.
+    /// Leaves whatever was joined; without anything, it is done.
     mutating func leave(_ purpose: AppRTCLeaving.Purpose) -> [SignallingAction] {
         switch self.state {
         case .idle, .fullWait:
             return [.cancelTimer(Timer.full.name)] + self.end()
         case .joining(let id, _):
-            // Whoever is let in has to leave again.
+            // If the server lets us in, we must leave again.
             self.state = .joining(id, leaves: true)
             return []
         case .ended:
@@ -42,7 +42,7 @@ extension AppRTCRoomStateMachine {
         return [.request(HTTPRequest(id, method: "POST", url: url, body: [], timeout: timeout))]
     }
 
-    /// The room server does not know us any more: there is nothing to leave, and the other member's media may go on.
+    /// The room server does not know us any more: there is nothing to leave, and the other member's media may continue.
     mutating func forgotten() -> [SignallingAction] {
         guard case .member(let member) = self.state else { return [] }
         let error = self.error(.unreachable, "The room server at \(self.room.serverAddress) does not know us any more.")
@@ -115,7 +115,7 @@ extension AppRTCRoomStateMachine {
     }
 
     private mutating func remove(_ leaving: AppRTCLeaving) -> [SignallingAction] {
-        // Without a URL the collider takes no requests, and forgets us by itself.
+        // Without a URL the collider takes no requests, and forgets us automatically.
         guard let url = leaving.membership.colliderURL else { return self.finish(leaving) }
         let id = self.nextID("removal")
         let request = SignallingAction.request(

@@ -2,16 +2,16 @@
 
 internal import Basics
 
-/// What a member says and hears.
+/// Messages to and from a member.
 extension AppRTCRoomStateMachine {
     /// Waits between the tries to post one message.
     static let postWaits: [Duration] = [.seconds(1), .seconds(2), .seconds(4)]
-    /// An offer that nobody answered is made anew after so long: TURN credentials and the server's memory of us end.
+    /// An offer without an answer is replaced after this long: TURN credentials and the server's memory of us end.
     static let renewalWait = Duration.seconds(3600)
     /// The room's only other place.
     static let peer = PeerID.unidentified
 
-    /// Tells the session who is there, once we are registered and servers for ICE are known or given up.
+    /// Reports to the session who is there, once we are registered and servers for ICE are known or unobtainable.
     mutating func settle() -> [SignallingAction] {
         guard case .member(var member) = self.state, !member.isSettled, member.hasRegistered,
             member.serverRequests.isEmpty
@@ -42,7 +42,7 @@ extension AppRTCRoomStateMachine {
         }
     }
 
-    /// Somebody is there: our offer does not stand any more.
+    /// The other member is there: our offer is no longer open.
     private mutating func answered() -> [SignallingAction] {
         guard case .member(var member) = self.state, member.isStanding else { return [] }
         member.isStanding = false

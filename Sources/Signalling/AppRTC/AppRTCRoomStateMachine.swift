@@ -3,10 +3,10 @@
 /// One membership after the other of one AppRTC room: two servers, two members.
 ///
 /// The room server (HTTP) lets us in, names us, says who offers, and keeps what the first member posts; the collider
-/// (WebSocket) carries the rest. The first member offers before anybody else is there: `RoomEvent.peerAwaited`.
+/// (WebSocket) carries the rest. The first member offers before any other is there: `RoomEvent.peerAwaited`.
 ///
 /// - `idle`: between attempts. `joining`: waits for the answer.
-/// - `fullWait`: two others are there, or we made place for people.
+/// - `fullWait`: two others are there, or we left the room to people.
 /// - `member`: connecting to the collider, registered, or registering again with the same names.
 /// - `leaving`: in order to end the run, the attempt, or to join again; at first also for an earlier process that could not.
 /// - `ended`: terminal.
@@ -18,8 +18,8 @@
 ///      │ └──────────────note─────────────┘     │
 ///      └─────────────────failure───────────────┘
 ///
-/// Answers to requests that nobody waits for any more, timers that were stopped, and events of a WebSocket that is not the
-/// member's are harmless races. What servers and peers send wrongly is ignored and told, or ends the attempt.
+/// Answers to abandoned requests, stopped timers, and events of a WebSocket that is not the member's are harmless
+/// races. Wrong messages of servers and peers are ignored and reported, or end the attempt.
 ///
 /// The wire: docs/signalling/apprtc.md.
 public struct AppRTCRoomStateMachine: SignallingMachine {
@@ -40,19 +40,19 @@ public struct AppRTCRoomStateMachine: SignallingMachine {
     enum Timer: String, CaseIterable {
         /// The next join of a full room.
         case full
-        /// The collider has to take us, or to take us again before it forgets us.
+        /// The collider must accept us, or accept us again before it forgets us.
         case resume
         /// The next try to reach the collider.
         case reconnect
         /// The collider kept us for a while.
         case stable
-        /// Servers for ICE have to be known.
+        /// Servers for ICE must be known.
         case servers
         /// The next try to post a message.
         case post
-        /// The collider has to close the WebSocket.
+        /// The collider must close the WebSocket.
         case close
-        /// An offer that nobody answered is made anew.
+        /// An offer without an answer is replaced.
         case renewal
 
         var name: SignallingTimer { SignallingTimer(rawValue: self.rawValue) }
@@ -60,7 +60,7 @@ public struct AppRTCRoomStateMachine: SignallingMachine {
 
     /// How long a full room is left alone, if the policy does not say.
     public static let fullWait = Duration.seconds(30)
-    /// Shortest wait after we made place for people: another recorder records meanwhile.
+    /// Shortest wait after we left the room to people: another recorder records in that time.
     public static let yieldWait = Duration.seconds(300)
     /// Limit for leaving on behalf of an earlier process.
     static let forgetTimeout = Duration.seconds(3)
@@ -78,7 +78,7 @@ public struct AppRTCRoomStateMachine: SignallingMachine {
     private var requestCount = 0
     /// A membership that the server may still have, because it did not answer when we left.
     var abandoned: AppRTCMembership?
-    /// The servers that the session was told last.
+    /// The servers that were last reported to the session.
     var toldServers: [ICEServer] = []
 
     /// A machine before its first attempt.
@@ -155,7 +155,7 @@ extension AppRTCRoomStateMachine {
     private mutating func attempt(_ note: String?) -> [SignallingAction] {
         switch self.state {
         case .ended: return []
-        // The driver closed everything by itself.
+        // The driver closed everything without a request.
         case .member(let member): self.abandoned = member.membership
         case .leaving(let leaving): self.abandoned = leaving.membership
         case .idle, .joining, .fullWait: break
@@ -236,13 +236,13 @@ extension AppRTCRoomStateMachine {
         SignallingError(code, message, blame: .peer)
     }
 
-    /// The attempt is over, and nothing has to be left.
+    /// The attempt is over, and there is nothing to leave.
     private mutating func failed(_ error: SignallingError) -> [SignallingAction] {
         self.state = .idle
         return [.attemptFailed(error)]
     }
 
-    /// The run is over, and nothing has to be left.
+    /// The run is over, and there is nothing to leave.
     mutating func end() -> [SignallingAction] {
         self.state = .ended
         return [.event(.left), .finished(nil)]

@@ -16,7 +16,7 @@ extension RoomURL {
         public enum Transport: String, Hashable, Sendable, CaseIterable {
             /// One WebSocket.
             case webSocket = "ws"
-            /// Requests, and a long poll beside them.
+            /// Requests, and a long poll next to them.
             case http
         }
 
@@ -28,15 +28,15 @@ extension RoomURL {
         public var host: String
         /// TCP port, 1 to 65535; Janus' own port for the transport if the URL names none.
         public var port: Int
-        /// Path of the interface, percent-encoded where needed, without a slash at its end; empty for the root.
+        /// Path of the Janus API, percent-encoded where needed, without a slash at its end; empty for the root.
         public var path: String
         /// The room's id as text.
         public var room: String
         /// Whether a room id of digits is a string for the server all the same (`string_ids` of its VideoRoom).
         public var hasStringIDs = false
-        /// Stands for us at a server that wants tokens, and in a room with a list of them; a secret.
+        /// Represents us at a server that wants tokens, and in a room with a list of them; a secret.
         public var token: String?
-        /// What every request has to name at a server with `api_secret`; a secret.
+        /// The secret that every request must name at a server with `api_secret`.
         public var apiSecret: String?
         /// Whether the server's certificate is checked; false only by `?insecure`, and to be logged.
         public var verifiesCertificate = true
@@ -65,7 +65,7 @@ extension RoomURL {
             return .text(self.room)
         }
 
-        /// Where the interface is.
+        /// URL of the Janus API.
         var url: WebURL {
             WebURL(
                 isSecure: self.isSecure,

@@ -2,7 +2,7 @@
 
 internal import Basics
 
-/// One publisher of the room, and our subscription to it: a handle of its own, so that it is a call of its own.
+/// One publisher of the room, and our subscription to it, on a separate handle, which makes it a separate call.
 ///
 /// ```
 ///   attaching ──► subscribing ──► offered ──► started
@@ -24,7 +24,7 @@ struct JanusFeed: Sendable, Hashable {
     }
 
     let id: JanusID
-    /// The m-lines of sound and pictures; empty if the server does not list them.
+    /// The m-lines of audio and video; empty if the server does not list them.
     var mids: Set<String>
     /// The m-lines that the server offered us, where it does not list them.
     var offeredMids: Set<String> = []
@@ -55,7 +55,7 @@ struct JanusPublisher: Sendable, Hashable {
 
     let id: JanusID
     let name: String?
-    /// The m-lines of sound and pictures; nil if the server does not list streams.
+    /// The m-lines of audio and video; nil if the server does not list streams.
     let mids: Set<String>?
 
     /// Reads an element of `publishers` or `participants`; nil for one that sends nothing and never will.

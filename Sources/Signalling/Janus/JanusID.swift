@@ -21,7 +21,7 @@ enum JanusID: Hashable, Sendable {
         }
     }
 
-    /// As it stands in messages.
+    /// Its form in messages.
     var json: JSONValue {
         switch self {
         case .number(let number): .integer(number)

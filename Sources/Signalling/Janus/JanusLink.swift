@@ -2,7 +2,7 @@
 
 internal import Basics
 
-/// The way to the server during one attempt: one WebSocket, or requests one at a time and a long poll beside them.
+/// The connection to the server during one attempt: one WebSocket, or requests one at a time with a parallel long poll.
 ///
 /// Requests over HTTP wait for each other, because two on their way could overtake each other.
 struct JanusLink: Sendable {
@@ -10,7 +10,7 @@ struct JanusLink: Sendable {
     static let post = HTTPRequest.ID(rawValue: "post")
     /// Waits for events.
     static let poll = HTTPRequest.ID(rawValue: "poll")
-    /// A request that nobody waits for.
+    /// A request whose answer is ignored.
     static let last = HTTPRequest.ID(rawValue: "last")
     /// Most requests that wait; what comes on top is lost.
     private static let maximumWaiting = 1024
@@ -26,7 +26,7 @@ struct JanusLink: Sendable {
         self.address = address
     }
 
-    /// Whether an opening has to be waited for.
+    /// Whether an opening must be awaited.
     var isWebSocket: Bool { self.address.transport == .webSocket }
 
     /// Opens the WebSocket.

@@ -4,7 +4,7 @@ internal import Basics
 
 /// One message of a Janus server.
 struct JanusMessage: Sendable, Hashable {
-    /// What a message is.
+    /// The kind of a message.
     enum Kind: String, Sendable, Hashable {
         /// A request came; its result comes later.
         case ack
@@ -61,7 +61,7 @@ struct JanusMessage: Sendable, Hashable {
     var sender: Int?
     /// The id that a request made.
     var id: Int?
-    /// What the plugin says.
+    /// Data from the plugin.
     var data: JSONValue?
     var description: Description?
     var failure: Failure?

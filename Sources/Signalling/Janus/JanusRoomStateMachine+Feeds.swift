@@ -2,7 +2,7 @@
 
 internal import Basics
 
-/// The publishers of the room, each received on a handle of its own.
+/// The publishers of the room, each received on a separate handle.
 extension JanusRoomStateMachine {
     /// Feeds in an order that does not change from run to run.
     var feedsInOrder: [(PeerID, JanusFeed)] {
@@ -15,7 +15,7 @@ extension JanusRoomStateMachine {
         return self.feeds.first { $0.value.handle == handle }?.key
     }
 
-    /// Somebody publishes, or publishes something else.
+    /// A participant publishes, or publishes something else.
     mutating func publisherAppeared(_ publisher: JanusPublisher) {
         let peer = publisher.id.peer
         guard self.options.receives, publisher.id != self.ownID, peer != Self.publishPoint else { return }

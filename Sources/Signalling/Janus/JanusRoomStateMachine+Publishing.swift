@@ -2,7 +2,7 @@
 
 internal import Basics
 
-/// What we send, on the handle that made us a member.
+/// Our own media, on the handle that made us a member.
 extension JanusRoomStateMachine {
     private static let withdrawalLimit = Duration.milliseconds(500)
     private static let fullWait = Duration.seconds(30)
@@ -13,7 +13,7 @@ extension JanusRoomStateMachine {
         self.emit(.publishPointArrived(Self.publishPoint))
     }
 
-    /// Goes on after the session was claimed: what was under way is begun again.
+    /// Continues after the session was claimed: steps under way are started again.
     mutating func continuePublishing() {
         guard self.options.sends else { return }
         switch self.publishing {
@@ -39,14 +39,14 @@ extension JanusRoomStateMachine {
         self.emit(.answerReceived(from: Self.publishPoint, sdp: sdp))
     }
 
-    /// Ends what we publish, to begin anew.
+    /// Ends our publication, to start it again.
     mutating func withdraw() {
         guard self.stage == .joined, let handle else { return }
         self.publishing = .withdrawing
         self.ask(["request": "unpublish"], handle: handle, for: .unpublish)
     }
 
-    /// What we published is gone.
+    /// Our publication is gone.
     ///
     /// The server needs a moment for the old peer connection.
     mutating func withdrawn() {

@@ -2,9 +2,9 @@
 
 internal import Basics
 
-/// What the plugin says.
+/// Answers and events of the plugin.
 extension JanusRoomStateMachine {
-    /// The plugin answers, or tells of the room.
+    /// The plugin answers, or reports on the room.
     mutating func eventReceived(_ message: JanusMessage, _ purpose: Purpose?) {
         if let failure = message.failure { return self.refused(failure, purpose) }
         guard let data = message.data else { return self.ignore("event without content", "") }
@@ -43,7 +43,7 @@ extension JanusRoomStateMachine {
         if self.options.sends { self.announcePublishing() }
     }
 
-    /// Who is in the room, after we did not hear of it for a while.
+    /// Takes the list of participants, after a time without events.
     private mutating func listed(_ data: JSONValue) {
         guard self.stage == .joined, let members = data["participants"]?.array else { return }
         let publishers = members.filter { $0["publisher"]?.bool == true }.compactMap { JanusPublisher($0) }

@@ -48,7 +48,7 @@ extension JanusRoomStateMachine {
         self.ask(body, handle: handle, for: .join)
     }
 
-    /// What every request to join has to name.
+    /// Members that every request to join must have.
     var roomMembers: [String: JSONValue] {
         var members = ["room": self.address.roomID.json]
         if let pin = self.options.secret { members["pin"] = .string(pin) }
@@ -85,10 +85,10 @@ extension JanusRoomStateMachine {
         }
     }
 
-    /// The session is ours again: the room went on without us hearing of it.
+    /// The session is ours again: we missed the events of the room in between.
     private mutating func claimed() {
         guard let handle, let ownID, self.hasJoined else {
-            // It was lost on the way into the room: nobody needs it.
+            // It was lost before the room was joined and is no longer needed.
             self.abandoned = self.session
             self.forgetSession()
             return self.create()
@@ -122,7 +122,7 @@ extension JanusRoomStateMachine {
         self.emit(.joined(ownID: ownID.peer))
     }
 
-    /// Tells the server that we are there, and looks whether it is.
+    /// Sends a keepalive to the server, and checks that it still answers.
     mutating func keepAlive() {
         guard self.session != nil else { return }
         guard !self.isKeepAliveOpen else {

@@ -15,8 +15,8 @@ internal import Basics
 /// ```
 ///
 /// The session survives the loss of its WebSocket where the server is configured so; then nothing but the way is new.
-/// Otherwise everything is made anew. A session that an earlier process left behind is destroyed first, so that we are
-/// in the room once. Messages that fit nothing are harmless races or the server's fault: ignored and reported.
+/// Otherwise everything is opened again. A session that an earlier process left behind is destroyed first, so that we
+/// are in the room once. Messages that fit nothing are harmless races or the server's fault: ignored and reported.
 ///
 /// The wire: docs/signalling/janus.md.
 public struct JanusRoomStateMachine: SignallingMachine {
@@ -43,7 +43,7 @@ public struct JanusRoomStateMachine: SignallingMachine {
         case over
     }
 
-    /// What a request was for.
+    /// The purpose of a request.
     enum Purpose: Sendable, Hashable {
         case claim
         case destroyOld
@@ -62,13 +62,13 @@ public struct JanusRoomStateMachine: SignallingMachine {
     enum Publishing: Sendable, Hashable {
         /// Not at all.
         case off
-        /// The session was told to offer.
+        /// The session was asked to offer.
         case announced
         /// Our offer is there, but no answer.
         case offered
         /// Media may flow.
         case configured
-        /// The old peer connection has to go first.
+        /// The old peer connection must go first.
         case withdrawing
         /// The next try is due when the timer fires.
         case waiting

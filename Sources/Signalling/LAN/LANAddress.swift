@@ -12,7 +12,7 @@ extension RoomURL {
         /// The port of the known apps.
         public static let defaultPort = 5556
 
-        /// Who is dialled, or the local address that is waited on; IPv6 without brackets.
+        /// The host that is dialled, or the local address that is listened on; IPv6 without brackets.
         public var host: String
         /// TCP port, 1 to 65535.
         public var port: Int
@@ -26,7 +26,7 @@ extension RoomURL {
             self.isListening = isListening
         }
 
-        /// Stands for the room: the address and port of the URL.
+        /// In place of a room: the address and port of the URL.
         public var room: String { self.serverAddress }
         /// There is no TLS, hence no certificate.
         public var verifiesCertificate: Bool { true }

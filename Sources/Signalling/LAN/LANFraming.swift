@@ -13,7 +13,7 @@ struct LANFraming: Sendable, Hashable {
     enum Violation: String, Sendable, Hashable {
         /// No bar within the limit.
         case oversizedMessage = "a message that is larger than 1 MB"
-        /// More at once than anybody has to say.
+        /// More at once than any genuine peer sends.
         case flood = "hundreds of messages at once"
     }
 

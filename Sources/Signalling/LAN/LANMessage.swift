@@ -12,8 +12,9 @@ enum LANMessage {
         case unreadable = "a description or candidate that cannot be read"
     }
 
-    /// Reads one message without its bar, the tolerant way: any kind of value, and `type` in place of `event`; with a
-    /// description the name of who sends it, if it tells one.
+    /// Reads one message without its bar, tolerantly: any kind of value, and `type` in place of `event`.
+    ///
+    /// A description comes with the name of its sender, if it has one.
     static func read(_ bytes: [UInt8]) throws(ReadingError) -> (content: PeerMessage, name: String?) {
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .notText }
         let value: JSONValue
@@ -40,8 +41,8 @@ enum LANMessage {
 
     /// Writes one message with its bar.
     ///
-    /// Every value is a string, because the known reader ignores an object with any other; pure ASCII without a bar inside,
-    /// because it drops each packet that is not UTF-8 by itself and cuts at every bar.
+    /// Every value is a string, because the known reader ignores an object with any other. The text is pure ASCII
+    /// without a bar inside, because that reader drops each packet that is not valid UTF-8 alone and cuts at every bar.
     static func write(event: String, sdp: String, candidate: ICECandidate? = nil, name: String? = nil) -> [UInt8] {
         var members: [String: JSONValue] = ["event": .string(event), "sdp": .string(sdp)]
         members["name"] = name.map { .string($0) }

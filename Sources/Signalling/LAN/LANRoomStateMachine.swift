@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One bare TCP peer: whoever dials offers, whoever waits answers.
+/// One bare TCP peer: the dialling side offers, the listening side answers.
 ///
 /// ```
 ///          attempt                  connected                   answered, closed
@@ -12,10 +12,12 @@
 ///     └───────────► openingPort ─────────────────► waiting
 /// ```
 ///
-/// The protocol knows no leave and no members: a TCP connection that ends says nothing about the call, whose media go on
-/// (`detached`, `waiting`). A dialled connection that ends before the answer fails the attempt. `finished` is terminal.
+/// The protocol knows no leave and no members: a TCP connection that ends says nothing about the call, whose media
+/// continue (`detached`, `waiting`). A dialled connection that ends before the answer fails the attempt. `finished` is
+/// terminal.
 ///
-/// Wrong inputs: what a peer sends is ignored and told; events of connections that are gone are harmless races.
+/// Wrong inputs: faulty messages of a peer are ignored and reported; events of connections that are gone are harmless
+/// races.
 ///
 /// The wire: docs/signalling/lan.md.
 public struct LANRoomStateMachine: SignallingMachine {
@@ -62,7 +64,7 @@ public struct LANRoomStateMachine: SignallingMachine {
     private let isPatient: Bool
     private let displayName: String?
     private var state = State.idle
-    /// Who offered last on the listening port.
+    /// The peer that offered last on the listening port.
     private var caller: PeerID?
 
     /// A machine before its first attempt.
@@ -142,7 +144,7 @@ public struct LANRoomStateMachine: SignallingMachine {
         .event(.ignored(what: "a description of ours could not be sent: the peer is not connected", detail: what))
     }
 
-    /// Dials anew, or hangs up, so that the peer dials anew.
+    /// Redials, or hangs up to make the peer redial.
     private mutating func reset(_ peer: PeerID) -> [SignallingAction] {
         switch self.state {
         case .idle, .dialling, .openingPort, .waiting, .finished: return []

@@ -2,7 +2,7 @@
 
 public import Basics
 
-/// What peers tell each other in every protocol: a description or a candidate.
+/// A message between peers in every protocol: a description or a candidate.
 public enum PeerMessage: Sendable, Hashable {
     /// A session description that asks.
     case offer(sdp: String)

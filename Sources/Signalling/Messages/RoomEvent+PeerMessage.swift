@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension RoomEvent {
-    /// What a peer said.
+    /// The event of a peer's message.
     init(_ content: PeerMessage, from peer: PeerID) {
         switch content {
         case .offer(let sdp): self = .offerReceived(from: peer, sdp: sdp)
@@ -11,7 +11,7 @@ extension RoomEvent {
         }
     }
 
-    /// What a peer said, after the name that it gave itself with it.
+    /// The events of a peer's message, preceded by the name that the peer sent with it.
     static func said(_ content: PeerMessage, name: String?, by peer: PeerID) -> [RoomEvent] {
         let event = RoomEvent(content, from: peer)
         guard let name, content.isDescription else { return [event] }

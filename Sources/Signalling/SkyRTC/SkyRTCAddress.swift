@@ -16,9 +16,9 @@ extension RoomURL {
 
         /// Which of the two protocols the server speaks.
         public enum Dialect: String, Hashable, Sendable, CaseIterable {
-            /// A mesh in which the newcomer offers to everybody.
+            /// A mesh in which the newcomer offers to all members.
             case classic
-            /// Rooms that people create, invite to and join; whoever is there already offers.
+            /// Rooms that people create, invite to and join; the members already present offer.
             case call
         }
 
@@ -159,7 +159,7 @@ extension RoomURL.SkyRTC {
         return url
     }
 
-    /// The list of rooms of the call dialect, beside the folder of its WebSockets.
+    /// The list of rooms of the call dialect, next to the folder of its WebSockets.
     var roomListURL: WebURL {
         let parent = self.folder.lastIndex(of: "/").map { self.folder[..<$0] } ?? ""
         return WebURL(isSecure: self.isSecure, host: self.host, port: self.port, target: parent + "/roomList")

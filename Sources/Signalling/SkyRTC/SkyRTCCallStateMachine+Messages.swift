@@ -2,7 +2,7 @@
 
 internal import Basics
 
-/// What others say to us, and we to them.
+/// Messages from other members to us, and from us to them.
 extension SkyRTCCallStateMachine {
     /// How we refuse a call while we are in another: an ordinal of the phones' list of reasons, "busy".
     static let refuseBusy = "0"
@@ -21,13 +21,13 @@ extension SkyRTCCallStateMachine {
         case .leave, .disconnect, .removePeer: return self.departed(read)
         case .cancel: return self.cancelled(read)
         case .offer, .answer, .iceCandidate: return self.relayed(read)
-        // Nothing follows from them: we need no login's answer, call nobody, and take whatever media come.
+        // Nothing follows from them: we need no login's answer, call no one, and take whatever media come.
         case .loginSuccess, .ring, .reject, .audio, .ack: return []
         case .join, .create: return [.ignored("An event that is none for members was ignored", read.event.rawValue)]
         }
     }
 
-    /// Somebody calls: it rings, and we take it, unless we are with other people.
+    /// A user calls: it rings, and we accept, unless we are in another call.
     private mutating func invited(_ message: SkyRTCMessage) -> [SignallingAction] {
         guard let name = message.data["room"]?.string, !name.isEmpty,
             name.utf8.count <= RoomURL.SkyRTC.maximumNameBytes, let caller = message.peer("inviteID", "fromID"),
@@ -77,7 +77,7 @@ extension SkyRTCCallStateMachine {
         }
     }
 
-    /// Goes home from a call that everybody left, and makes a room of two again that ended with its other member.
+    /// Leaves a call that all others left, and creates again a room of two that ended with its other member.
     private mutating func emptied(_ room: Room, isGone: Bool) -> [SignallingAction] {
         guard self.members.isEmpty, room.isCall || isGone else { return [] }
         var room = room
@@ -118,7 +118,7 @@ extension SkyRTCCallStateMachine {
         case .answer(let peer, let sdp): return self.send(.answer(sdp: sdp), to: peer)
         case .candidate(let peer, let candidate): return self.send(.candidate(candidate), to: peer)
         case .resetCall(let peer): return self.resetCall(peer)
-        // A second recorder takes a place of its own, as people do.
+        // A second recorder takes a separate slot, as people do.
         case .yield: return []
         case .leave: return self.leave()
         }
@@ -134,7 +134,7 @@ extension SkyRTCCallStateMachine {
         return [.sendWebSocket(message.introducing(self.displayName, isRecorder: self.isRecorder).text(prefix: "__"))]
     }
 
-    /// Leaves and comes back, so that whoever is there offers anew; a call ends, and the caller calls again.
+    /// Leaves and comes back to make the members present offer again; a call ends, and the caller calls again.
     ///
     /// The session asks for it only if no other call is there.
     private mutating func resetCall(_ peer: PeerID) -> [SignallingAction] {

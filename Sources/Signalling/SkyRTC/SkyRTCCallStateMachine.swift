@@ -2,7 +2,7 @@
 
 internal import Basics
 
-/// One user of a server of the call dialect: in the room of the URL, in a room that somebody called us to, or waiting.
+/// One user of a server of the call dialect: in the room of the URL, in a room that a user called us to, or waiting.
 ///
 /// - `idle`: no attempt yet. `connecting`: the WebSocket opens.
 /// - `creating`: `__create` is sent; silence means that there is such a room already.
@@ -17,9 +17,9 @@ internal import Basics
 ///                                │ └──────► waiting, fullWait
 ///                                └─────────────┘
 ///
-/// Whoever is in a room offers to whoever comes. Servers tell nobody when a WebSocket closes and cannot cope with members
-/// that have none: `__leave` goes before every close, and for a user of ours that may have stayed behind. A room of two is
-/// gone when one of them leaves; then nothing more may be said to it.
+/// Members of a room offer to newcomers. Servers notify no one when a WebSocket closes and fail on members that have
+/// none. `__leave` therefore goes before every close, and for an earlier user of ours that may still be listed. A room
+/// of two is gone when one of them leaves; then nothing more may be said to it.
 ///
 /// The wire: docs/signalling/skyrtc.md.
 public struct SkyRTCCallStateMachine: SignallingMachine {
@@ -37,7 +37,7 @@ public struct SkyRTCCallStateMachine: SignallingMachine {
     /// The room that we are in or want to be in.
     struct Room: Equatable, Sendable {
         var name: String
-        /// Whether somebody called us to it.
+        /// Whether a user called us to it.
         var isCall: Bool
         /// Its places, if they are known.
         var size: Int?
@@ -68,7 +68,7 @@ public struct SkyRTCCallStateMachine: SignallingMachine {
     /// A user of ours that may still be a member of the URL's room: of a lost connection or of a crashed run.
     private var leftBehind: String?
     private var refusals = 0
-    /// Whether the session was told that people can reach us, and nothing else since.
+    /// Whether the last report to the session was that people can reach us.
     private var isAnnounced = false
 
     /// A user before the first attempt.
@@ -213,7 +213,7 @@ public struct SkyRTCCallStateMachine: SignallingMachine {
         switch self.state {
         case .creating:
             room = Room(name: self.address.room, isCall: false, size: self.address.createdSize)
-            // The room was not there, so nobody of ours was left in it.
+            // The room did not exist, and no user of ours was left in it.
             self.leftBehind = nil
         case .joining(let joining):
             room = joining

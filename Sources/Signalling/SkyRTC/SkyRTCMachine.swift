@@ -4,7 +4,7 @@
 public enum SkyRTCMachine: SignallingMachine {
     /// A mesh in which the newcomer offers.
     case classic(SkyRTCMeshStateMachine)
-    /// Rooms with invitations, in which whoever is there offers.
+    /// Rooms with invitations, in which the members already present offer.
     case call(SkyRTCCallStateMachine)
 
     /// Takes one thing that happened, and says what to do, in order.
@@ -20,7 +20,7 @@ public enum SkyRTCMachine: SignallingMachine {
     }
 }
 
-/// What goes wrong with a SkyRTC server, as a person reads it.
+/// Human-readable errors of a SkyRTC server.
 struct SkyRTCFailures: Sendable {
     private let address: String
 

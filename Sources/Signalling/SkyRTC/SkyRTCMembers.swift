@@ -4,7 +4,7 @@
 struct SkyRTCMembers: Sendable {
     private(set) var known: [PeerID] = []
 
-    /// Whether nobody else is there.
+    /// Whether no other member is there.
     var isEmpty: Bool { self.known.isEmpty }
 
     /// Whether the peer is a member.
@@ -25,7 +25,7 @@ struct SkyRTCMembers: Sendable {
         return true
     }
 
-    /// Forgets everybody, and says who was there.
+    /// Forgets all members, and returns those that were there.
     mutating func removeAll() -> [PeerID] {
         defer { self.known = [] }
         return self.known

@@ -5,7 +5,7 @@ internal import Basics
 /// One membership of one room of the classic dialect, over as many connections as it takes.
 ///
 /// - `idle`: no attempt yet. `connecting`: the WebSocket opens. `joining`: `__join` is sent.
-/// - `joined`: a member. `resetting`: the WebSocket closes, to join again as somebody new.
+/// - `joined`: a member. `resetting`: the WebSocket closes, to join again under a new id.
 /// - `left`: terminal.
 ///
 ///     idle ─► connecting ─► joining ─► joined ─► left
@@ -13,13 +13,13 @@ internal import Basics
 ///               │   └──── resetting ◄───┘  │
 ///               └────── any, lost ◄────────┘
 ///
-/// The newcomer offers to everybody whom `_peers` names, members wait for offers. Nothing says that we leave but the end of
-/// the WebSocket. Each connection gives us another id, and after a server restart everybody has another; peers that are not
-/// listed any more keep their media until they fail by themselves.
+/// The newcomer offers to every member that `_peers` names, members wait for offers. Nothing says that we leave but the
+/// end of the WebSocket. Each connection gives us another id, and after a server restart every member has another;
+/// peers that are not listed any more keep their media until they fail.
 ///
 /// The wire: docs/signalling/skyrtc.md.
 public struct SkyRTCMeshStateMachine: SignallingMachine {
-    /// Limit for the answer to `__join`, and for the close of a WebSocket that is given up.
+    /// Limit for the answer to `__join`, and for the close of an abandoned WebSocket.
     static let answerLimit = Duration.seconds(5)
     static let closeLimit = Duration.seconds(2)
     /// Messages kept that come before `_peers`.
@@ -208,7 +208,7 @@ public struct SkyRTCMeshStateMachine: SignallingMachine {
         case .answer(let peer, let sdp): return self.send(.answer(sdp: sdp), to: peer)
         case .candidate(let peer, let candidate): return self.send(.candidate(candidate), to: peer)
         case .resetCall(let peer): return self.resetCall(peer)
-        // There is place for everybody.
+        // The room has room for all.
         case .yield: return []
         case .leave: return self.leave()
         }
@@ -226,17 +226,18 @@ public struct SkyRTCMeshStateMachine: SignallingMachine {
         return [.sendWebSocket(message.introducing(self.displayName, isRecorder: self.isRecorder).text(prefix: "__"))]
     }
 
-    /// Somebody of an earlier connection who is not listed any more: messages would vanish at the server.
+    /// Reports a member of an earlier connection that is not listed any more: messages to it would vanish at the
+    /// server.
     private func missing(_ content: PeerMessage, _ peer: PeerID) -> [SignallingAction] {
         let dropped = SignallingAction.ignored("A command for a member that is not there was dropped", peer.rawValue)
         if case .offer = content { return [dropped, .event(.peerLeft(peer))] }
         return [dropped]
     }
 
-    /// Leaves and joins again as a newcomer, who offers to everybody: apps forget a peer whose path was lost and wait for
-    /// somebody new.
+    /// Leaves and joins again as a newcomer, which offers to all members: apps forget a peer whose path was lost and
+    /// wait for a new one.
     ///
-    /// The session asks for it only if no other call is there; else it offers to that peer by itself.
+    /// The session asks for it only if no other call is there; else the session itself offers to that peer.
     private mutating func resetCall(_ peer: PeerID) -> [SignallingAction] {
         guard case .joined = self.state else {
             return [.ignored("A call reset outside of the room was dropped", peer.rawValue)]

@@ -6,13 +6,13 @@ public import Basics
 ///
 /// Names are matched without underscores and case, because dialects differ in both.
 public struct SkyRTCMessage: Sendable, Hashable {
-    /// What messages say; the raw value is the name without underscores, in lower case.
+    /// The meaning of messages; the raw value is the name without underscores, in lower case.
     public enum Event: String, Sendable, Hashable, CaseIterable {
         /// A client wants to be a member.
         case join
         /// The answer to `join`: who is there.
         case peers
-        /// Somebody joined after us.
+        /// A member joined after us.
         case newPeer = "newpeer"
         /// A member is gone.
         case removePeer = "removepeer"
@@ -26,19 +26,19 @@ public struct SkyRTCMessage: Sendable, Hashable {
         case loginSuccess = "loginsuccess"
         /// Call dialect: makes a room with us in it.
         case create
-        /// Call dialect: somebody calls.
+        /// Call dialect: a user calls.
         case invite
         /// Call dialect: a phone rings.
         case ring
         /// Call dialect: the caller gave up.
         case cancel
-        /// Call dialect: somebody does not take a call.
+        /// Call dialect: a user rejects a call.
         case reject
         /// Call dialect: a member leaves.
         case leave
         /// Call dialect: a member lost another one.
         case disconnect
-        /// Call dialect: go on without pictures.
+        /// Call dialect: continue without video.
         case audio
         /// Registered in servers, and empty there.
         case ack
@@ -61,9 +61,9 @@ public struct SkyRTCMessage: Sendable, Hashable {
     /// Most members of a room.
     static let maximumMembers = 64
 
-    /// What the message says.
+    /// The meaning of the message.
     public var event: Event
-    /// What comes with it; null if nothing does.
+    /// Data of the message; null if it has none.
     public var data: JSONValue
 
     /// A message with both parts given.
@@ -168,7 +168,7 @@ public struct SkyRTCMessage: Sendable, Hashable {
 extension SkyRTCMessage {
     /// A description or candidate of the classic dialect; nil for an end of candidates, which readers do not survive.
     ///
-    /// - Parameter addressing: Who gets it, or towards clients who sent it.
+    /// - Parameter addressing: The receiver or, towards clients, the sender.
     public init?(_ content: PeerMessage, classic addressing: [String: JSONValue]) {
         switch content {
         case .offer(let sdp):

@@ -85,7 +85,7 @@ extension RoomURL {
                 + (query.isEmpty ? "" : "?\(query.joined(separator: "&"))")
         }
 
-        /// What differs from the stock dialect, as `SocketIORoomDialect.init(text:)` reads it.
+        /// Differences from the stock dialect, as `SocketIORoomDialect.init(text:)` reads them.
         private var dialectPairs: [String] {
             let stock = SocketIORoomDialect()
             let events: [(String, KeyPath<SocketIORoomDialect, String>)] = [

@@ -2,7 +2,7 @@
 
 /// The errors of one client: what went wrong, where, and what to check.
 ///
-/// Of the room URL they tell the address only: its path and the room's name may be what lets people in.
+/// They contain only the address of the room URL: its path and the room's name may be what lets people in.
 struct SocketIOFailures: Sendable {
     private let address: String
     private let limit: String
@@ -34,7 +34,7 @@ struct SocketIOFailures: Sendable {
             )
     }
 
-    /// What came while connecting is Engine.IO but not Socket.IO.
+    /// The answer while connecting is Engine.IO but not Socket.IO.
     func notSocketIO(_ error: SocketIOPacket.ParsingError) -> SignallingError {
         SignallingError(
             .protocolViolation,

@@ -136,7 +136,7 @@ public struct SocketIOMachine: SignallingMachine {
     }
 
     private mutating func requestFailed(_ error: SignallingError) {
-        // What the transport does not take is too large; everything else is the network.
+        // A protocol violation of the transport means that a message is too large; every other error is the network's.
         guard error.code != .protocolViolation else { return self.add(self.engine.violationSeen(.oversize)) }
         self.loss = self.loss ?? error
         self.add(self.engine.transportFailed())

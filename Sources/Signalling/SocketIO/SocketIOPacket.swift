@@ -30,7 +30,7 @@ public struct SocketIOPacket: Sendable, Hashable {
         case unknownKind
         /// The number of attachments or the acknowledgement id is missing or too long.
         case invalidNumber
-        /// What follows is not JSON.
+        /// The rest is not JSON.
         case invalidJSON
         /// The JSON is beyond the limits of `JSONValue`.
         case tooLarge

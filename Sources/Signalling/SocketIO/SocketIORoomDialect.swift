@@ -2,9 +2,9 @@
 
 internal import Basics
 
-/// What one room server calls the things that a client sends.
+/// The names that one room server uses for the events and fields that a client sends.
 ///
-/// What it sends itself is recognised by `SocketIORoomEventName` whatever its spelling.
+/// Events of the server are recognised by `SocketIORoomEventName` in any spelling.
 public struct SocketIORoomDialect: Sendable, Hashable {
     /// The form of the argument of `join` and `leave`.
     public enum RoomArgument: String, Sendable, Hashable, CaseIterable {

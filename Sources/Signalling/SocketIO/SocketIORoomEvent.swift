@@ -4,7 +4,7 @@ internal import Basics
 
 /// A room server's event, read in every form that known servers give it.
 struct SocketIORoomEvent: Equatable {
-    /// What the server says of the room's rules in the third argument of `joined` (our extension).
+    /// The server's rules for the room, in the third argument of `joined` (our extension).
     struct Mesh: Equatable {
         /// The members that were there before us.
         var peers: [PeerID]

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a room server's event means, whatever the copy of the server calls it.
+/// The meaning of a room server's event, whatever its name in a copy of the server.
 public enum SocketIORoomEventName: String, Sendable, Hashable, CaseIterable {
     /// We are a member.
     case joined
-    /// Somebody joined after us.
+    /// A member joined after us.
     case otherJoined = "otherjoin"
     /// The room takes no more.
     case full
-    /// Our leave is done; from some servers: somebody else left.
+    /// Our leave is done; from some servers: another member left.
     case left = "leaved"
-    /// Somebody left.
+    /// A member left.
     case bye
     /// A socket died.
     case userDisconnected = "userdisconnect"

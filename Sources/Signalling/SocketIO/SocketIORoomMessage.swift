@@ -4,7 +4,7 @@ public import Basics
 
 /// The data of a relayed `message` event: a description or a candidate.
 public struct SocketIORoomMessage: Sendable, Hashable {
-    /// What the message says.
+    /// The content of the message.
     public var content: PeerMessage
     /// The receiver, if the sender named one (our extension for rooms of more than two).
     public var to: PeerID?

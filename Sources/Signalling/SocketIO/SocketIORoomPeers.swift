@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who is in the room with us, as far as the events tell.
+/// The members of the room besides us, as far as the events show.
 struct SocketIORoomPeers: Equatable {
     /// Whether the server keeps many members and names every sender (our extension).
     var isMesh = false
     /// The members that the session knows of, in order of arrival; at most one unless `isMesh`.
     private(set) var known: [PeerID] = []
-    /// Whether the single member is surely the one with that id: not after a re-join, when somebody else may have
-    /// taken its place unseen.
+    /// Whether the single member is surely the one with that id: not after a re-join, when another may have taken its
+    /// slot unseen.
     private(set) var isCertain = true
-    /// Members of a mesh from before a re-join whom the server does not list any more.
+    /// Members of a mesh from before a re-join that the server does not list any more.
     ///
-    /// They left unseen, or the server was started anew: then their media live on, and they come back under other ids.
+    /// They left unseen, or the server was restarted: then their media continue, and they come back under other ids.
     private(set) var unlisted: [PeerID] = []
 
-    /// What adding a member means.
+    /// The result of adding a member.
     enum Adding: Equatable {
-        /// It is new; the members given were in its place.
+        /// It is new, and replaced the given members.
         case added(replacing: [PeerID])
         /// It is known already.
         case known
@@ -81,7 +81,7 @@ struct SocketIORoomPeers: Equatable {
         let wasMesh = self.isMesh
         self.isMesh = mesh != nil
         guard let mesh else {
-            // A room of two again: one of many cannot be told from the others.
+            // A room of two again: one of many cannot be distinguished from the others.
             let gone = wasMesh ? self.known + self.unlisted : []
             if wasMesh { self.known = [] }
             self.unlisted = []
@@ -93,7 +93,7 @@ struct SocketIORoomPeers: Equatable {
         return self.makeRoom()
     }
 
-    /// Members come before those who may be back already: a session has so many calls only.
+    /// Members come before those that may be back already: a session has a limited number of calls.
     /// - Returns: The oldest of those whom the server does not list, as far as they are too many.
     private mutating func makeRoom() -> [PeerID] {
         let count = self.known.count + self.unlisted.count
@@ -102,13 +102,13 @@ struct SocketIORoomPeers: Equatable {
         return Array(self.unlisted.prefix(excess))
     }
 
-    /// Forgets everybody but those whom the server does not list: their media do not need the room.
+    /// Forgets all members except those that the server does not list: their media do not need the room.
     mutating func removeMembers() {
         self.known = []
         self.isCertain = true
     }
 
-    /// Forgets everybody.
+    /// Forgets all members.
     mutating func removeAll() {
         self.removeMembers()
         self.unlisted = []

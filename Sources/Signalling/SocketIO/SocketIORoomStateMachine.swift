@@ -7,7 +7,7 @@ internal import Basics
 /// - `offline`: no connection. `connecting`: the connection is open, its namespace is not.
 /// - `joining`: `join` is sent. `fullWait`: the room refused; joins again after a wait of the policy's, or after 5, 10, 20,
 ///   then every 30 s.
-/// - `joined`: member, nobody known. `joinedConnected`: member with a peer. `joinedUnbound`: the peer left.
+/// - `joined`: member, no other known. `joinedConnected`: member with a peer. `joinedUnbound`: the peer left.
 /// - `resetting`: member that leaves in order to join again. `leaving`: waits for `leaved`.
 /// - `left`: terminal.
 ///
@@ -15,8 +15,8 @@ internal import Basics
 ///        ▲            ▲          │ ▲         │            │                 │
 ///        └── any ─────┘  fullWait┘ └─resetting ◄──────────┘    leaving ◄────┘ any joined ─► left
 ///
-/// The server puts us out with a `leaved` that names us and that we did not ask for, or by disconnecting the namespace of a
-/// member; it refuses us by disconnecting instead of answering `join`. Both end the membership for good: whoever runs it
+/// The server kicks us with a `leaved` that names us and that we did not ask for, or by disconnecting the namespace of
+/// a member; it refuses us by disconnecting instead of answering `join`. Both end the membership for good: the caller
 /// decides when to come back. Every other end of a connection is an accident, after which we reconnect.
 ///
 /// `leave` is never sent unless we are a member: stock servers relay a `bye` even for strangers.
@@ -39,11 +39,11 @@ public struct SocketIORoomStateMachine: Sendable {
         case left
         /// The room is full and the policy does not wait.
         case full
-        /// The server put us out, or answered `join` by disconnecting us.
+        /// The server kicked us, or answered `join` by disconnecting us.
         case removed
     }
 
-    /// Why a connection is given up for another one.
+    /// The reason to replace a connection by another one.
     public enum ReconnectReason: Sendable, Hashable {
         /// No answer to `join`, twice.
         case joinUnanswered
@@ -53,11 +53,11 @@ public struct SocketIORoomStateMachine: Sendable {
         case refused(String)
     }
 
-    /// What the driver does; in order.
+    /// A step for the driver; steps are in order.
     public enum Action: Sendable, Equatable {
         /// Sends a packet.
         case send(SocketIOPacket)
-        /// Tells the session.
+        /// Sends the event to the session.
         case event(RoomEvent)
         /// Starts or moves a timer; `full` waits are spread by `JoinPolicy.spread`.
         case startTimer(Timer, after: Duration)
@@ -99,7 +99,7 @@ public struct SocketIORoomStateMachine: Sendable {
     public static let leaveTimeout = Duration.seconds(2)
     /// Waits of a full room; the last one repeats.
     public static let fullWaits: [Duration] = [.seconds(5), .seconds(10), .seconds(20), .seconds(30)]
-    /// Shortest wait after we made place for people: another recorder records meanwhile.
+    /// Shortest wait after we left the room to people: another recorder records in that time.
     public static let yieldWait = Duration.seconds(300)
     /// Most events kept that come before the namespace is connected.
     public static let maximumEarlyEvents = 16
@@ -179,7 +179,7 @@ public struct SocketIORoomStateMachine: Sendable {
             self.ownID = version == .three ? PeerID(sessionID) : nil
             return version == .three ? [] : [.send(SocketIOPacket(.connect))]
         case .connecting, .joining, .fullWait, .joined, .joinedConnected, .joinedUnbound, .resetting, .leaving, .left:
-            // Our bug: a second connection while one is open. The first goes on.
+            // Our bug: a second connection while one is open. The first continues.
             return []
         }
     }
@@ -366,7 +366,7 @@ extension SocketIORoomStateMachine {
         }
     }
 
-    /// Members of a mesh know us by it until the server tells them of another.
+    /// Members of a mesh know us by it until the server sends them another.
     private mutating func noteOwnID() {
         guard self.peers.isMesh, let id = self.ownID, self.ownIDs.last != id else { return }
         self.ownIDs.append(id)
@@ -425,7 +425,7 @@ extension SocketIORoomStateMachine {
         case .resetting:
             return [.cancelTimer(.leave)] + self.join()
         case .joined, .joinedConnected, .joinedUnbound:
-            // Some servers say it without a name when somebody else left.
+            // Some servers send it without a name when another member left.
             guard event.peer != nil, event.peer == self.ownID, event.room == nil || event.room == self.room else {
                 return [Self.ignored("A leaved event that was not asked for was ignored", self.phase.rawValue)]
             }
@@ -496,7 +496,7 @@ extension SocketIORoomStateMachine {
         case (nil, let single?): sender = single
         case (nil, nil): sender = .unidentified
         }
-        // Somebody whom we know by another id: what it says now is about a call of its own.
+        // A member that we know by another id: its messages now belong to a separate call.
         let gone = message.was.compactMap { self.peers.removeUnlisted($0) }
         return gone.map { .event(.peerLeft($0)) } + self.deliver(message, from: sender)
     }
@@ -521,10 +521,10 @@ extension SocketIORoomStateMachine {
         case .offline, .connecting, .joining, .fullWait, .resetting, .leaving, .left:
             return [Self.ignored("A command outside of the room was dropped", self.phase.rawValue)]
         }
-        // The server relays to everybody, so what is meant for somebody who left would reach somebody else.
+        // The server relays to all members: a message for one that left would reach another.
         guard self.peers.known.contains(peer) else {
             let dropped = Self.ignored("A command for a member that is not there was dropped", peer.rawValue)
-            // Nobody would answer.
+            // There would be no answer.
             guard case .offer = content, self.peers.removeUnlisted(peer) != nil else { return [dropped] }
             return [dropped, .event(.peerLeft(peer))]
         }
@@ -550,9 +550,9 @@ extension SocketIORoomStateMachine {
         .event(self.dialect.leaveEvent, [self.dialect.argument(room: self.room)])
     }
 
-    /// Leaves and joins again, so that the other one closes its peer connection and starts anew.
+    /// Leaves and joins again, which makes the other member close its peer connection and start again.
     ///
-    /// With more than one peer that would end the others' calls: there the session offers again by itself.
+    /// With more than one peer that would end the others' calls: there the session itself offers again.
     private mutating func resetCall(_ peer: PeerID) -> [Action] {
         switch self.state {
         case .joined, .joinedConnected, .joinedUnbound:
@@ -572,7 +572,7 @@ extension SocketIORoomStateMachine {
         }
     }
 
-    /// In a mesh there is place for everybody; elsewhere two recorders would keep every person out.
+    /// A mesh has room for all; elsewhere two recorders would keep every person out.
     private mutating func yield() -> [Action] {
         switch self.state {
         case .joined, .joinedConnected, .joinedUnbound:
@@ -607,7 +607,7 @@ extension SocketIORoomStateMachine {
         return Self.cancelTimers + [.event(.removed), .finish(.removed)]
     }
 
-    /// - Parameter says: Whether the namespace is still there to be told.
+    /// - Parameter says: Whether the namespace is still open for a message.
     private mutating func finishLeaving(says: Bool) -> [Action] {
         self.state = .left
         self.peers.removeAll()

@@ -2,11 +2,11 @@
 
 internal import Basics
 
-/// The lines of a trace: what one machine was told and what it said, as JSON objects, one a line, without secrets.
+/// The lines of a trace: the inputs and outputs of one machine, as JSON objects, one a line, without secrets.
 ///
 /// The first line names the version, the protocol, the room URL and the options. Each further one has its time: `at` in
-/// seconds since the beginning on the monotonic clock, and `utc`. What the machine said follows the input that made it say
-/// so. Lines of direction `driver` are notes for people.
+/// seconds since the beginning on the monotonic clock, and `utc`. Outputs of the machine follow the input that caused
+/// them. Lines of direction `driver` are human-readable notes.
 public struct SignallingTrace: Sendable {
     /// The version of the format.
     public static let version = 1
@@ -81,7 +81,7 @@ public struct SignallingTrace: Sendable {
         self.line(TraceCoding.object(action), seconds, utc)
     }
 
-    /// The line of something that the driver did by itself; a replay leaves it out.
+    /// The line of a step that the driver took without the machine; a replay leaves it out.
     public func line(note: String, at seconds: Double, utc: String) -> String {
         self.line(["direction": "driver", "note": .string(note)], seconds, utc)
     }

@@ -3,7 +3,7 @@
 internal import Basics
 
 extension TraceCoding {
-    /// What happened on an XMPP stream.
+    /// An event of an XMPP stream.
     static func object(_ event: XMPPEvent) -> [String: JSONValue] {
         switch event {
         case .opened(let address): Self.input("xmpp", "opened", ["address": .string("\(address)")])
@@ -29,7 +29,7 @@ extension TraceCoding {
         Self.output("xmpp", "send", Self.members(stanza))
     }
 
-    /// What happened on an XMPP stream, from an object of a trace; nil if it cannot be read.
+    /// An event of an XMPP stream, from an object of a trace; nil if it cannot be read.
     static func xmppEvent(_ kind: String, _ value: JSONValue) -> XMPPEvent? {
         switch kind {
         case "opened": return value["address"]?.string.flatMap { JID($0) }.map { .opened($0) }

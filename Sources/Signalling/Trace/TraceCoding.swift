@@ -2,11 +2,11 @@
 
 internal import Basics
 
-/// What a machine takes and says, as JSON objects of a trace.
+/// Inputs and outputs of a machine, as JSON objects of a trace.
 ///
 /// Every object has `direction` (`in` to the machine, `out` of it), `transport` and `kind`; the rest depends on these.
 enum TraceCoding {
-    /// What happened to a machine.
+    /// An input of a machine.
     static func object(_ input: SignallingInput) -> [String: JSONValue] {
         switch input {
         case .attempt(let note): Self.input("driver", "attempt", ["note": Self.optional(note)])
@@ -49,7 +49,7 @@ enum TraceCoding {
         }
     }
 
-    /// What a machine wants done.
+    /// An action of a machine.
     static func object(_ action: SignallingAction) -> [String: JSONValue] {
         switch action {
         case .event(let event): Self.output("session", "event", Self.members(event))
@@ -122,7 +122,7 @@ enum TraceCoding {
         .integer(Int(duration.milliseconds))
     }
 
-    /// Text, or `{"latin1": …}`, where each character stands for the byte of the same number.
+    /// Text, or `{"latin1": …}`, where each character means the byte of the same number.
     private static func bytes(_ bytes: [UInt8]) -> JSONValue {
         if let text = String(validating: bytes, as: UTF8.self) { return .string(text) }
         return .object(["latin1": .string(String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) })))])

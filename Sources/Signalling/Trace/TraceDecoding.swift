@@ -3,7 +3,7 @@
 internal import Basics
 
 extension TraceCoding {
-    /// What happened to a machine, from an object of a trace; nil if it cannot be read.
+    /// An input of a machine, from an object of a trace; nil if it cannot be read.
     static func input(_ value: JSONValue) -> SignallingInput? {
         guard value["direction"]?.string == "in", let transport = value["transport"]?.string,
             let kind = value["kind"]?.string

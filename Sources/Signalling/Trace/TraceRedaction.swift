@@ -4,10 +4,10 @@ internal import Basics
 
 /// Takes secrets out of text of any format: what follows the name of a secret, and values that are known to be one.
 ///
-/// Each byte of a secret becomes an `x`, so that lengths which stand on the wire stay right and redacting twice changes
+/// Each byte of a secret becomes an `x`, which keeps lengths on the wire right and makes a second redaction change
 /// nothing. Names are found in JSON (also JSON within a JSON string), in queries, headers and session descriptions.
 public struct TraceRedaction: Sendable {
-    /// What replaces a secret.
+    /// The replacement of a secret.
     public enum Replacement: Sendable {
         /// As many `x` as the secret has bytes.
         case sameLength
@@ -15,7 +15,7 @@ public struct TraceRedaction: Sendable {
         case single
     }
 
-    /// Names after which a secret stands, in lower case; `ice-pwd` ends with one of them, and so does `turn_password`.
+    /// Names that a secret follows, in lower case; `ice-pwd` ends with one of them, and so does `turn_password`.
     static let names = [
         "password", "passwd", "pwd", "pin", "token", "secret", "credential", "authorization", "apikey", "api_key",
         "inline",
@@ -33,7 +33,7 @@ public struct TraceRedaction: Sendable {
 
     /// How a value ends.
     private enum Value: Equatable {
-        /// At the quotation mark with so many backslashes before it.
+        /// At the quotation mark with this many backslashes before it.
         case quoted(backslashes: Int)
         /// Before a space, a quotation mark or a separator.
         case bare
@@ -50,7 +50,7 @@ public struct TraceRedaction: Sendable {
     /// Bytes that were given and are not returned yet: whether they belong to a secret is not known.
     private var held: [UInt8] = []
 
-    /// - Parameter known: Secrets that are taken out wherever they stand.
+    /// - Parameter known: Secrets that are taken out wherever they appear.
     public init(known: [String] = [], replacement: Replacement = .sameLength) {
         let known = known.map { Array($0.utf8) }.filter { $0.count >= Self.shortestKnown }
         self.known = known
@@ -182,7 +182,7 @@ public struct TraceRedaction: Sendable {
         return (closing == nil ? .bare : .number, index)
     }
 
-    /// Whether a name in lower case stands at a place, in whatever case.
+    /// Whether a name in lower case is at a position, in whatever case.
     private static func stands(_ name: [UInt8], in bytes: [UInt8], at start: Int) -> Bool {
         guard bytes.count - start >= name.count else { return false }
         for index in name.indices {
@@ -233,7 +233,7 @@ public struct TraceRedaction: Sendable {
 
     private static let separators = Array("\"'&<>;,)}]|".utf8)
 
-    /// Where the text goes on after an escape that stands for a visible character, such as `\/`; nil for others.
+    /// Where the text continues after an escape for a visible character, such as `\/`; nil for others.
     private static func escapedCharacter(_ bytes: [UInt8], at start: Int) -> Int? {
         var index = start
         while index < bytes.count, bytes[index] == UInt8(ascii: "\\") { index += 1 }

@@ -6,7 +6,7 @@ public import Basics
 public struct TraceReplay: Sendable {
     /// Why a file cannot be replayed; the sentence is for a person.
     public struct Failure: Error, Sendable, Hashable {
-        /// What is wrong, and in which line.
+        /// The fault, and its line.
         public var message: String
 
         /// A failure with its sentence.
@@ -23,9 +23,9 @@ public struct TraceReplay: Sendable {
         public var seconds: Double
         /// The input as the trace has it, without its times.
         public var input: JSONValue
-        /// What the machine said then.
+        /// Outputs of the machine in the trace.
         public var recorded: [JSONValue]
-        /// What it says now.
+        /// Outputs of the machine now.
         public var replayed: [JSONValue]
         /// Whether both are the same but for secrets.
         public var isEqual: Bool
@@ -37,7 +37,7 @@ public struct TraceReplay: Sendable {
     public private(set) var protocolName: String
     /// The room URL, without secrets.
     public private(set) var url: String
-    /// What wrote the trace.
+    /// The program that wrote the trace.
     public private(set) var program: String
     /// The inputs in order.
     public private(set) var steps: [Step] = []

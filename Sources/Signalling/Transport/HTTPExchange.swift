@@ -18,7 +18,8 @@ public struct HTTPField: Sendable, Hashable {
 
 /// The HTTP request that a machine asks for.
 public struct HTTPRequest: Sendable, Hashable {
-    /// What the machine calls the request, to know its answer; several may be under way, each with its own name.
+    /// The machine's name for the request, by which it recognises the answer; several may be under way, each with a
+    /// separate name.
     public struct ID: Hashable, Sendable, RawRepresentable {
         /// The name.
         public let rawValue: String
@@ -60,7 +61,7 @@ public struct HTTPRequest: Sendable, Hashable {
     }
 }
 
-/// What a server answered; redirects are answers too.
+/// A server's answer; redirects are answers too.
 public struct HTTPAnswer: Sendable, Hashable {
     /// Largest body taken, in bytes; more is a failed request.
     public static let maximumBodyBytes = JSONValue.maximumBytes

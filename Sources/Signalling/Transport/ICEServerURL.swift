@@ -4,9 +4,9 @@ internal import Basics
 
 /// The URL of a STUN or TURN server (RFC 7064, RFC 7065): `stun:host:port`, `turn:host:port?transport=tcp`.
 public struct ICEServerURL: Hashable, Sendable, CustomStringConvertible {
-    /// What the server does.
+    /// The service of a server.
     public enum Kind: String, Sendable, Hashable {
-        /// Tells us our public address.
+        /// Reports our public address to us.
         case stun
         /// Relays media.
         case turn
@@ -22,7 +22,7 @@ public struct ICEServerURL: Hashable, Sendable, CustomStringConvertible {
         case tls
     }
 
-    /// What the server does.
+    /// The service of the server.
     public var kind: Kind
     /// How it is reached.
     public var transport: Transport

@@ -2,23 +2,23 @@
 
 /// One room of one protocol: pure, driven by `MachineClient`.
 ///
-/// The machine says what to send and what the session has to know; one driver opens sockets, sends requests, runs timers
-/// and tries again as the `JoinPolicy` says. An attempt begins with `SignallingInput.attempt` and ends with
+/// The machine decides what to send and what to report to the session; one driver opens sockets, sends requests, runs
+/// timers and tries again under the `JoinPolicy`. An attempt begins with `SignallingInput.attempt` and ends with
 /// `SignallingAction.attemptFailed` or `finished`.
 ///
-/// Copyable, because an associated type cannot be anything else yet; nobody copies one.
+/// Copyable, because an associated type cannot be anything else yet; machines are never copied.
 public protocol SignallingMachine: Sendable {
     /// Takes one thing that happened, and says what to do, in order.
     mutating func handle(_ input: SignallingInput) -> [SignallingAction]
 }
 
-/// What can happen to a machine.
+/// An input of a machine.
 public enum SignallingInput: Sendable, Equatable {
     /// An attempt begins: nothing of an earlier one is open, and no timer runs.
     ///
     /// `note` is what `SignallingAction.note` kept last for this room, perhaps in an earlier process.
     case attempt(note: String?)
-    /// The session wants something; between two attempts the driver leaves by itself, and drops the rest.
+    /// A command of the session; between two attempts the driver itself leaves, and drops the rest.
     case command(RoomCommand)
     /// A timer ran out.
     case timerFired(SignallingTimer)
@@ -34,9 +34,9 @@ public enum SignallingInput: Sendable, Equatable {
     case xmpp(XMPPEvent)
 }
 
-/// What a machine wants done.
+/// An action of a machine for its driver.
 public enum SignallingAction: Sendable, Equatable {
-    /// Tells the session. `joinFailed` and `signallingLost` are the driver's to tell, at `attemptFailed`.
+    /// Sends an event to the session. `joinFailed` and `signallingLost` are the driver's to tell, at `attemptFailed`.
     case event(RoomEvent)
     /// Opens the WebSocket, instead of one that is open.
     case openWebSocket(WebSocketRequest)
@@ -64,10 +64,10 @@ public enum SignallingAction: Sendable, Equatable {
     case cancelTimer(SignallingTimer)
     /// Keeps a text for this room beyond a crash, in place of an earlier one; nil forgets it.
     case note(String?)
-    /// The attempt or the connection is over: the driver closes everything, tells the session, and tries again or gives
-    /// up, as the policy says.
+    /// The attempt or the connection is over: the driver closes everything, reports it to the session, and tries again
+    /// or ends, as the policy says.
     case attemptFailed(SignallingError)
-    /// The run is over, by our leave (nil) or for ever. What was sent before still goes out, for a second at most.
+    /// The run is over, by our leave (nil) or for ever. Data sent before still goes out, for a second at most.
     case finished(SignallingError?)
 }
 
@@ -82,7 +82,7 @@ public struct SignallingTimer: Hashable, Sendable, RawRepresentable {
     }
 }
 
-/// What a machine has to know of us.
+/// Properties of ours that a machine must know.
 public struct SignallingOptions: Sendable, Hashable {
     /// Peers that a session serves at the same time, unless it is configured otherwise.
     public static let maximumPeers = 40
@@ -101,7 +101,7 @@ public struct SignallingOptions: Sendable, Hashable {
     ///
     /// A secret.
     public var secret: String?
-    /// Differs from run to run; where a protocol wants names that nobody else has.
+    /// Differs from run to run; for protocols that need unique names.
     public var seed: UInt64
 
     /// Options with each part given.

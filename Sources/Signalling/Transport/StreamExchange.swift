@@ -8,9 +8,9 @@ public enum StreamRequest: Sendable, Hashable {
     case listen(host: String, port: Int)
 }
 
-/// What happens on the stream.
+/// An event of the stream.
 public enum StreamEvent: Sendable, Equatable {
-    /// The port is open, and nobody is connected yet.
+    /// The port is open, and no peer is connected yet.
     case listening
     /// A connection is there; `peer` is its address and port.
     case connected(peer: String)

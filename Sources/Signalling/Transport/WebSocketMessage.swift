@@ -22,7 +22,7 @@ public enum WebSocketMessage: Sendable, Hashable {
 public struct WebSocketRequest: Sendable, Hashable {
     /// Where; its scheme is ws or wss.
     public var url: WebURL
-    /// Headers beside those of the handshake, such as `Origin`.
+    /// Headers in addition to those of the handshake, such as `Origin`.
     public var headers: [HTTPField]
     /// The sub-protocol to ask for; nil asks for none.
     public var subprotocol: String?
@@ -43,7 +43,7 @@ public struct WebSocketRequest: Sendable, Hashable {
     }
 }
 
-/// What happens on the WebSocket; `refused` and `closed` are the last.
+/// An event of the WebSocket; `refused` and `closed` are the last.
 public enum WebSocketEvent: Sendable, Equatable {
     /// The handshake is done.
     case opened

@@ -2,7 +2,7 @@
 
 /// The XMPP client stream that a machine asks for (RFC 6120): always encrypted, signed in, and bound to a resource.
 public struct XMPPRequest: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
-    /// Who signs in, with the resource to ask for.
+    /// The account that signs in, with the resource to ask for.
     public var account: JID
     /// The account's password; a secret.
     public var password: String
@@ -10,7 +10,7 @@ public struct XMPPRequest: Sendable, Hashable, CustomStringConvertible, CustomRe
     public var host: String?
     /// TCP port, 1 to 65535.
     public var port: Int
-    /// Whether the server's certificate has to be valid for the account's domain.
+    /// Whether the server's certificate must be valid for the account's domain.
     public var verifiesCertificate: Bool
 
     /// A request with each part given.
@@ -28,9 +28,9 @@ public struct XMPPRequest: Sendable, Hashable, CustomStringConvertible, CustomRe
     public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
-/// What happens on the XMPP stream; `closed` is the last.
+/// An event of the XMPP stream; `closed` is the last.
 public enum XMPPEvent: Sendable, Equatable {
-    /// We are signed in under this address; nobody sees us before presence is sent.
+    /// We are signed in under this address; no one sees us before presence is sent.
     case opened(JID)
     /// A stanza came.
     case received(XMPPStanza)
@@ -46,7 +46,7 @@ public struct XMPPStanza: Sendable, Hashable {
         case message
         /// Presence, or a subscription to it.
         case presence
-        /// A question that has to be answered, or an answer.
+        /// A request that must be answered, or an answer.
         case iq
     }
 
@@ -80,7 +80,7 @@ public struct XMPPStanza: Sendable, Hashable {
     public var body: String?
     /// Whether the server kept it for us while we were away (XEP-0203).
     public var isDelayed: Bool
-    /// Of our own presence: -128 to 127.
+    /// The priority of our presence: -128 to 127.
     public var priority: Int?
     /// The first child of an `iq`.
     public var payload: Element?

@@ -12,7 +12,7 @@ struct LinkHeader: Sendable, Hashable {
     /// Names in lower case; of equal names the first counts.
     var parameters: [String: String]
 
-    /// Every link of some header values; what is no link ends the value that it stands in.
+    /// Every link of some header values; text that is no link ends the value that it is in.
     static func links(in values: [String]) -> [LinkHeader] {
         var links: [LinkHeader] = []
         for value in values where value.utf8.count <= Self.maximumBytes {

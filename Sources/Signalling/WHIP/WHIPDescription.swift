@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the protocol wants of our descriptions, as text (RFC 9725 section 4.4).
+/// Requirements of the protocol on our descriptions, as text (RFC 9725 section 4.4).
 enum WHIPDescription {
     /// Our offer as an endpoint wants it: every m-line but the first only within the bundle (RFC 9143 section 6), RTP and
     /// RTCP on one port and nothing else (RFC 8858 section 3).
@@ -51,7 +51,7 @@ struct WHIPFragment: Sendable, Hashable {
                 isEnded = index > 0
                 if !isEnded { self.media.append(line) }
             } else if line.hasPrefix("a=ice-ufrag:") || line.hasPrefix("a=ice-pwd:") {
-                // Credentials may stand above the m-lines, and count for them.
+                // Credentials may be above the m-lines, and count for them.
                 self.media.append(line)
             } else if index < 0, line.hasPrefix("a=group:BUNDLE") || line.hasPrefix("a=ice-options:") {
                 self.session.append(line)

@@ -10,9 +10,9 @@ public enum WHIPDirection: Sendable, Hashable {
     case play
 }
 
-/// What it means that an endpoint did not take our offer: by class of status, with a few that people can act on.
+/// The meaning of an endpoint's refusal of our offer: by class of status, with a few that people can act on.
 struct WHIPRefusal: Sendable, Hashable {
-    /// Longest wait that an endpoint may ask of somebody who tries for ever, and of a person who waits.
+    /// Longest wait that an endpoint may impose, on endless attempts and on a person that waits.
     static let longestWait = Duration.seconds(300)
     static let longestCountedWait = Duration.seconds(10)
 
@@ -73,7 +73,7 @@ struct WHIPRefusal: Sendable, Hashable {
         return min(.seconds(seconds), limit)
     }
 
-    /// What the body says about it: a problem document (RFC 9457), or one line of text.
+    /// The reason in the body: a problem document (RFC 9457), or one line of text.
     private static func reason(_ answer: HTTPAnswer) -> String? {
         guard let text = answer.text else { return nil }
         var reason: String?

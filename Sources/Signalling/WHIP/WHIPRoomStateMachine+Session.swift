@@ -23,7 +23,7 @@ extension WHIPRoomStateMachine {
         switch self.state {
         case .posting(let posting): return self.offerAnswered(answer, posting)
         case .leaving:
-            // We left meanwhile.
+            // We left in between.
             let url = answer.values(of: "Location").first.flatMap { self.sessionURL($0, from: self.endpoint) }
             guard let url, answer.isSuccess || answer.status == 406 else { return self.left(forgets: false) }
             return self.end(url)
@@ -200,7 +200,7 @@ extension WHIPRoomStateMachine {
             session.taken(tag: tag)
             return self.trickle(session)
         case 404 where session.hasTaken, 410 where session.hasTaken:
-            // It knew the session before: the endpoint started anew. Elsewhere 404 only means that it has no PATCH.
+            // It knew the session before: the endpoint restarted. Elsewhere 404 only means that it has no PATCH.
             return self.begin()
         case 412 where tag != nil && tag != session.tag:
             return self.trickle(again: &session, tag: tag)
@@ -216,7 +216,7 @@ extension WHIPRoomStateMachine {
         }
     }
 
-    /// The candidates in the descriptions have to do if the network fails twice.
+    /// If the network fails twice, only the candidates in the descriptions are used.
     mutating func trickleFailed() -> [SignallingAction] {
         guard case .active(var session) = self.state else { return [] }
         guard session.repeats(tag: session.tag) else { return self.stopTrickling(session, nil) }
@@ -229,7 +229,7 @@ extension WHIPRoomStateMachine {
         return self.trickle(session)
     }
 
-    /// The candidates inside our description have to do.
+    /// Only the candidates inside our description are used.
     private mutating func stopTrickling(_ session: WHIPSession, _ status: Int?) -> [SignallingAction] {
         var session = session
         session.stopTrickling()

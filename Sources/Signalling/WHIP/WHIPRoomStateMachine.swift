@@ -33,7 +33,7 @@ public struct WHIPRoomStateMachine: SignallingMachine {
     /// Redirects followed for one offer.
     static let maximumRedirects = 5
 
-    /// What a request is for.
+    /// The purpose of a request.
     enum Purpose: String {
         case ask, end, offer, answer, trickle
     }
@@ -63,7 +63,7 @@ public struct WHIPRoomStateMachine: SignallingMachine {
     let peer: PeerID
     let options: SignallingOptions
     var state = State.idle
-    /// Tells the requests of one round from those of the next.
+    /// Distinguishes the requests of one round from those of the next.
     private var round = 0
     /// A session that may still be there, to be ended at the next chance.
     var leftover: WebURL?
@@ -105,7 +105,7 @@ public struct WHIPRoomStateMachine: SignallingMachine {
         return self.begin()
     }
 
-    /// What must not even be tried.
+    /// The error of a use that must not even be tried.
     private var misuse: SignallingError? {
         if self.direction == .publish, !self.options.sends {
             return SignallingError(
@@ -155,20 +155,21 @@ public struct WHIPRoomStateMachine: SignallingMachine {
         ]
     }
 
-    /// Tells of the servers that an answer names, if they are others than before.
+    /// Reports the servers that an answer names, if they are others than before.
     func offered(_ servers: [ICEServer]) -> [SignallingAction] {
         servers == self.servers ? [] : [.event(.iceServersReceived(servers))]
     }
 
-    // MARK: - What happens
+    // MARK: - Inputs
 
     private mutating func answered(_ id: HTTPRequest.ID, _ answer: HTTPAnswer) -> [SignallingAction] {
         guard let purpose = self.purpose(of: id) else { return [] }
         switch purpose {
         case .ask:
-            // Whoever does not answer OPTIONS may take offers all the same.
-            let actions = self.learn(answer.isSuccess ? LinkHeader.iceServers(of: answer) : [])
-            return actions + self.asked(id)
+            // An endpoint that does not answer OPTIONS may take offers. One that names no servers here may have named some in its
+            // answer to the last offer (RFC 9725 section 4.6): they stay.
+            let servers = answer.isSuccess ? LinkHeader.iceServers(of: answer) : []
+            return (servers.isEmpty ? [] : self.learn(servers)) + self.asked(id)
         case .end:
             self.leftover = nil
             if case .leaving = self.state { return self.left(forgets: true) }
@@ -236,7 +237,7 @@ public struct WHIPRoomStateMachine: SignallingMachine {
             guard let url = session.url else { return self.left(forgets: true) }
             return self.end(url)
         case .posting:
-            // What it makes has to be ended too.
+            // A session that it creates must be ended too.
             self.state = .leaving
             return []
         case .asking(let awaited) where awaited.contains(self.id(.end)):

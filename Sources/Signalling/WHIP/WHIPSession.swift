@@ -14,7 +14,7 @@ struct WHIPSession: Sendable {
     /// Candidates of ours that the endpoint knows.
     private var known: Set<Substring>
     private var waiting: [ICECandidate] = []
-    /// What the open request carries.
+    /// Candidates in the open request.
     private var sent: [ICECandidate] = []
     private(set) var isTrickling = true
     /// Whether the endpoint has taken candidates, and so knows the session and the method.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The address of somebody in XMPP: `name@domain/resource` (RFC 7622).
+/// An address in XMPP: `name@domain/resource` (RFC 7622).
 ///
 /// Name and domain are kept in lower case, as servers write them, so that equal addresses are equal values.
 public struct JID: Sendable, Hashable, CustomStringConvertible {
@@ -56,7 +56,7 @@ public struct JID: Sendable, Hashable, CustomStringConvertible {
     /// The whole address.
     public var description: String { self.resource.map { "\(self.bare)/\($0)" } ?? self.bare }
 
-    /// What neither a name nor a domain holds (RFC 7622 section 3.3.1); a colon may stand in an IPv6 domain.
+    /// Characters that neither a name nor a domain may have (RFC 7622 section 3.3.1); an IPv6 domain may have a colon.
     private static let excluded: Set<Unicode.Scalar> = ["\"", "&", "'", "/", "<", ">", "@"]
 
     private static func isPart(_ text: String) -> Bool {

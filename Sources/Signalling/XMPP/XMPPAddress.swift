@@ -32,9 +32,9 @@ extension RoomURL {
 
         /// Our account, without a resource.
         public var account: JID
-        /// Who is called, and may call; without a resource.
+        /// The peer that is called, and may call; without a resource.
         public var peer: JID?
-        /// Who else may call.
+        /// Others that may call.
         public var callers: XMPPCallers
         /// Whether we call the peer.
         public var isCaller = false
@@ -56,7 +56,7 @@ extension RoomURL {
         public var host: String { self.server?.host ?? Self.unbracketed(self.account.domain) }
         /// TCP port of the server.
         public var port: Int { self.server?.port ?? Self.defaultPort }
-        /// Stands for the room: who is on the other side, or else our account.
+        /// In place of a room: the account on the other side, or else our account.
         public var room: String { self.peer?.bare ?? self.account.bare }
 
         /// The URL in its shortest form; it parses back to an equal value.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the machine knows of one call: a plain record.
+/// State of one call: a plain record.
 struct XMPPCall: Sendable, Hashable {
     /// Where messages go: a client's full address, or the account while no client has answered.
     var jid: JID

@@ -2,11 +2,11 @@
 
 internal import Basics
 
-/// What the body of a chat message means.
+/// The meaning of a chat message's body.
 public enum XMPPCallMessage: Sendable, Hashable {
-    /// Somebody begins a call, and names the room that it is booked in.
+    /// A peer begins a call, and names the room that is booked for it.
     case room(String)
-    /// A description, with the name of who sends it if it tells one, or a candidate.
+    /// A description, with the name of its sender if it has one, or a candidate.
     case peer(PeerMessage, name: String?)
     /// The call is over.
     case bye

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who may call us: accounts, whole domains, or everybody.
+/// The callers that we accept: accounts, whole domains, or all.
 public struct XMPPCallers: Sendable, Hashable, CustomStringConvertible {
     /// Most entries of a list.
     public static let maximumCount = 64
 
     private let entries: [String]
 
-    /// Nobody.
+    /// An empty set: no caller is accepted.
     public init() {
         self.entries = []
     }
@@ -22,10 +22,10 @@ public struct XMPPCallers: Sendable, Hashable, CustomStringConvertible {
         self.entries = entries
     }
 
-    /// Whether nobody may call.
+    /// Whether no caller is accepted.
     public var isEmpty: Bool { self.entries.isEmpty }
 
-    /// Whether somebody may call.
+    /// Whether a caller is accepted.
     public func contains(_ jid: JID) -> Bool {
         self.entries.contains { $0 == "*" || $0 == jid.bare || $0 == "*@\(jid.domain)" }
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What peers say, and what we say to them.
+/// Messages from peers, and our messages to them.
 extension XMPPRoomStateMachine {
     /// A message came.
     ///
@@ -76,7 +76,8 @@ extension XMPPRoomStateMachine {
 
     /// The call that a message of this client belongs to.
     ///
-    /// Who was called by account answers as a client. A client that went away may come back under another resource.
+    /// A peer that was called by account answers as a client. A client that went away may come back under another
+    /// resource.
     private func find(_ jid: JID) -> PeerID? {
         if let call = self.calls.first(where: { $0.value.jid == jid }) { return call.key }
         let others = self.calls.filter { $0.value.jid.bare == jid.bare }
@@ -96,7 +97,7 @@ extension XMPPRoomStateMachine {
         var actions: [SignallingAction] = [.cancelTimer(Self.absenceTimer(peer))]
         if call.isOutgoing, !call.isAnswered {
             actions.append(.cancelTimer(Self.ringTimer))
-            // That was the call that we wanted.
+            // This was the call that we wanted.
             self.wantsCall = false
             self.hasSeenPeerLeave = false
         }
@@ -117,13 +118,13 @@ extension XMPPRoomStateMachine {
 
     // MARK: - Our side
 
-    /// Calls the peer if nobody of it is in a call with us.
+    /// Calls the peer if none of its clients is in a call with us.
     mutating func callIfWanted() -> [SignallingAction] {
         guard self.wantsCall, self.state == .online, let account = self.address.peer,
             !self.calls.values.contains(where: { $0.jid.bare == account.bare }), self.calls.count < Self.maximumCalls
         else { return [] }
         self.wantsCall = false
-        // Our call may wait on the server: whoever comes after it has ended is called as one who came back.
+        // Our call may wait on the server: a client that comes after it has ended is called as one that came back.
         self.hasSeenPeerLeave = self.clients.isEmpty
         let client = self.clients.min { "\($0)" < "\($1)" } ?? account
         let peer = PeerID("\(client)")
@@ -165,7 +166,7 @@ extension XMPPRoomStateMachine {
         self.say(.bye, to: peer) + self.forget(peer)
     }
 
-    /// Media failed: hangs up; whoever called calls again.
+    /// Media failed: hangs up; the caller calls again.
     mutating func resetCall(_ peer: PeerID) -> [SignallingAction] {
         guard let call = self.calls[peer] else { return [] }
         let actions = self.hangUp(peer)

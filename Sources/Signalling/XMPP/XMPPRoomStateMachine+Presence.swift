@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Who is online, and who may see us.
+/// Presence of others, and requests to see ours.
 extension XMPPRoomStateMachine {
     private static let absencePrefix = "absent "
 
@@ -57,7 +57,7 @@ extension XMPPRoomStateMachine {
         let peer = PeerID(String(timer.rawValue.dropFirst(Self.absencePrefix.count)))
         guard let call = self.calls[peer], !call.isPresent else { return [] }
         let actions = self.forget(peer)
-        // Another client of the one we call may have come meanwhile: its call had to wait for the end of this one.
+        // Another client of the called account may have come in between: its call had to wait for the end of this one.
         guard call.jid.bare == self.address.peer?.bare, !self.clients.isEmpty else { return actions }
         return actions + self.callIfWanted()
     }

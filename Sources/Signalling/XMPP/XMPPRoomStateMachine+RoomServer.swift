@@ -19,7 +19,7 @@ extension XMPPRoomStateMachine {
         return self.request(HTTPRequest.ID(rawValue: "\(Self.joinPrefix)\(room) \(peer.rawValue)"), "join/\(room)")
     }
 
-    /// Gives up what was booked for a call.
+    /// Releases the booking of a call.
     mutating func leaveRoom(_ peer: PeerID) -> [SignallingAction] {
         guard let call = self.calls[peer], let room = call.room, let client = call.roomClient else { return [] }
         self.calls[peer]?.roomClient = nil
@@ -43,7 +43,7 @@ extension XMPPRoomStateMachine {
         return [.ignored("The room server did not book a call", error.message)] + self.callBooked(peer)
     }
 
-    /// The call that a request was to book, if it still goes on.
+    /// The call for which a request booked a room, if it is still in progress.
     private func joined(_ id: HTTPRequest.ID) -> PeerID? {
         guard self.state == .online, id.rawValue.hasPrefix(Self.joinPrefix) else { return nil }
         let parts = id.rawValue.split(separator: " ", maxSplits: 2)
@@ -58,7 +58,7 @@ extension XMPPRoomStateMachine {
         return [.event(.peerAwaited(peer))]
     }
 
-    /// What the caller left at the room server: descriptions first.
+    /// The caller's messages at the room server: descriptions first.
     private func kept(_ messages: [JSONValue], _ peer: PeerID) -> [SignallingAction] {
         let bodies = messages.prefix(256).map { $0.string ?? $0.text }
         let read = bodies.compactMap { try? XMPPCallMessage(body: $0) }

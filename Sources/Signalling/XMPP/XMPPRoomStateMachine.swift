@@ -36,11 +36,11 @@ public struct XMPPRoomStateMachine: SignallingMachine {
     static let presenceWait = Duration.seconds(3)
     /// Wait before a call whose media failed is made again.
     static let resetWait = Duration.seconds(2)
-    /// Wait before somebody whom no message reached is called again.
+    /// Wait before calling again a peer that no message reached.
     static let unreachableWait = Duration.seconds(60)
     /// How long we ring.
     static let ringLimit = Duration.seconds(120)
-    /// How long a client may be gone before its call is over: servers that restart say that everybody is.
+    /// How long a client may be gone before its call is over: servers that restart report all clients as gone.
     static let absenceLimit = Duration.seconds(10)
     /// Most calls at once.
     static let maximumCalls = 64
@@ -107,7 +107,7 @@ public struct XMPPRoomStateMachine: SignallingMachine {
         self.state = .opening
         self.clients = []
         for peer in self.calls.keys { self.calls[peer]?.isPresent = false }
-        // What was said to somebody who had not answered may be lost: the call is made again.
+        // Messages to a peer that had not answered may be lost: the call is made again.
         let unanswered = self.calls.filter { !$0.value.isAnswered }.keys
         let restarts = unanswered.flatMap { self.forget($0) }
         if !unanswered.isEmpty { self.wantsCall = true }
@@ -151,7 +151,7 @@ public struct XMPPRoomStateMachine: SignallingMachine {
             .event(.joined(ownID: PeerID("\(jid)"))), .sendXMPP(XMPPStanza(.presence, priority: 1)),
         ]
         if self.address.isCaller, let peer = self.address.peer {
-            // Its presence tells which client to call; without it the account is called.
+            // Its presence names the client to call; without it the account is called.
             actions.append(.sendXMPP(XMPPStanza(.presence, type: "subscribe", to: peer)))
             if self.wantsCall { actions.append(.startTimer(Self.callTimer, after: Self.presenceWait)) }
         }
@@ -223,7 +223,7 @@ public struct XMPPRoomStateMachine: SignallingMachine {
         case .answer(let peer, let sdp): self.say(.answer(sdp: sdp), to: peer)
         case .candidate(let peer, let candidate): self.say(.candidate(candidate), to: peer)
         case .resetCall(let peer): self.resetCall(peer)
-        // There is place for everybody who calls.
+        // Every caller can be accepted.
         case .yield, .leave: []
         }
     }
@@ -245,7 +245,7 @@ public struct XMPPRoomStateMachine: SignallingMachine {
 }
 
 extension XMPPStanza.Element {
-    /// Asks whether somebody is there (XEP-0199).
+    /// Asks whether the other side is there (XEP-0199).
     static let ping = XMPPStanza.Element("ping", "urn:xmpp:ping")
     /// The contact list (RFC 6121 section 2).
     static let roster = XMPPStanza.Element("query", "jabber:iq:roster")

@@ -4,9 +4,9 @@ public import Logging
 public import Signalling
 internal import Synchronization
 
-/// What the clients of one process share with each other and with later runs.
+/// State that the clients of one process share with each other and with later runs.
 public struct SignallerEnvironment: Sendable {
-    /// PEM file of certificates that are trusted beside the system's.
+    /// PEM file of certificates that are trusted in addition to the system's.
     public var trustedCertificatesFile: String?
     /// Folder for the notes that machines keep beyond a crash; nil keeps none.
     public var notesDirectory: String?
@@ -21,7 +21,7 @@ public struct SignallerEnvironment: Sendable {
 ///
 /// Opens what the machine asks for, tries again as the policy says, and leaves.
 public final class MachineClient<Address: RoomAddress>: Signaller {
-    /// What the room tells us, in order.
+    /// Events of the room, in order.
     public let events: AsyncStream<RoomEvent>
 
     private let address: Address
@@ -46,7 +46,7 @@ public final class MachineClient<Address: RoomAddress>: Signaller {
         )
     }
 
-    /// Joins and stays until `RoomCommand.leave` or until the policy gives up.
+    /// Joins and stays until `RoomCommand.leave` or until the policy allows no further attempt.
     ///
     /// Cancelling the task leaves the room first: 2 s for leaving and 1 s for closing at most.
     /// - Throws: `SignallingError`.

@@ -94,8 +94,8 @@ final class MachineDriver<Machine: SignallingMachine> {
         )
     }
 
-    /// Makes one attempt after the other until the room is left or the policy gives up.
-    /// - Returns: Why it gave up; nil after leaving.
+    /// Makes one attempt after the other until the room is left or the policy allows no further one.
+    /// - Returns: The error that ended it; nil after leaving.
     func run() async -> SignallingError? {
         let tls: TLSConfiguration
         do {
@@ -133,7 +133,7 @@ final class MachineDriver<Machine: SignallingMachine> {
         }
     }
 
-    /// What the last of all attempts failed of.
+    /// The error of the last attempt.
     private func spent(_ error: SignallingError) -> SignallingError {
         guard self.schedule.failedAttempts > 1 else { return error }
         var error = error

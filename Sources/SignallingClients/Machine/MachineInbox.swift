@@ -42,7 +42,7 @@ final class MachineInbox: Sendable {
     /// Most room events that wait for their reader.
     static let maximumEvents = 4096
 
-    /// What waits.
+    /// The waiting inputs.
     ///
     /// One reader.
     let inputs: AsyncStream<Input>
@@ -56,7 +56,7 @@ final class MachineInbox: Sendable {
         )
     }
 
-    /// Whether something was lost; then the run cannot go on.
+    /// Whether something was lost; then the run cannot continue.
     var hasOverflowed: Bool { self.overflow.withLock { $0 } }
 
     /// Adds an input.

@@ -4,7 +4,7 @@ internal import HTTPRequests
 internal import NIOSSL
 internal import Signalling
 
-/// What is open during one attempt: one WebSocket, one stream, one XMPP stream, any number of requests.
+/// Connections open during one attempt: one WebSocket, one stream, one XMPP stream, any number of requests.
 ///
 /// Each runs as a child task of the attempt's group, so leaving the attempt means that all of them are closed.
 struct MachineTransports {
@@ -29,7 +29,7 @@ struct MachineTransports {
     private let http: HTTPClient
 
     /// - Parameters:
-    ///   - earlier: What was open in the attempt before; its numbers are not given again, and it had the same TLS.
+    ///   - earlier: The transports of the attempt before; their numbers are not used again, and they had the same TLS.
     ///   - tls: For every WebSocket of the attempt that is secure.
     ///   - http: For every request of the attempt.
     init(
@@ -81,7 +81,7 @@ struct MachineTransports {
         }
     }
 
-    /// What every secure WebSocket of the run shares: making it reads all trusted certificates.
+    /// The TLS context that every secure WebSocket of the run shares: making it reads all trusted certificates.
     private mutating func context(for url: WebURL) throws(SignallingError) -> NIOSSLContext {
         if let context = self.tlsContext { return context }
         do {

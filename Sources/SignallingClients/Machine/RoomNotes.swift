@@ -6,8 +6,8 @@ internal import Storage
 
 /// The one text that the machine of a room keeps beyond a crash: one small file.
 ///
-/// Clients of the same room, in any process, each hold the lock of a file of their own, so nobody takes the note of another
-/// one that is alive; the kernel gives up the lock of one that died. Used by one task.
+/// Clients of the same room, in any process, each hold the lock of a separate file, and none takes the note of another
+/// one that is alive; the kernel releases the lock of one that died. Used by one task.
 final class RoomNotes {
     /// Longest text kept, in bytes.
     static let maximumBytes = 4096
@@ -62,7 +62,7 @@ final class RoomNotes {
     private func forget() throws {
         guard let file = self.file else { return }
         try file.truncate(to: 0)
-        // While we hold the lock nobody else can have taken the file.
+        // While we hold the lock no other process can have taken the file.
         try FileManager.default.removeItem(atPath: file.path)
         self.file = nil
     }

@@ -8,11 +8,11 @@ internal import Synchronization
 
 /// One bare TCP stream of a client: a connection that is dialled, or a port with one connection after the other.
 ///
-/// `run` opens it and returns when it is closed; the other methods are called from any thread meanwhile.
+/// `run` opens it and returns when it is closed; until then, the other methods are called from any thread.
 ///
-/// Accepting and reading stop after each event until `read()`, so nobody can fill our memory.
+/// Accepting and reading stop after each event until `read()`, which bounds our memory.
 final class StreamConnection: Sendable {
-    /// Most bytes that wait to be sent before the connection is given up.
+    /// Most bytes that wait to be sent before the connection is dropped.
     static let maximumPendingBytes = 4_000_000
     /// Limit for what still goes out when we hang up.
     private static let hangUpLimit = TimeAmount.seconds(1)

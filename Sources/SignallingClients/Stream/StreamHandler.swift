@@ -16,7 +16,7 @@ final class StreamHandler: ChannelInboundHandler {
 
     /// - Parameters:
     ///   - onActive: The connection is open; gets the peer's address.
-    ///   - onBytes: Bytes came; nothing more comes until the channel is told to read.
+    ///   - onBytes: Bytes came; nothing more comes until `read()` on the channel.
     ///   - onEnd: The connection is closed; gets the failure, if it was one.
     init(
         onActive: @escaping @Sendable (SocketAddress?) -> Void,
@@ -39,7 +39,7 @@ final class StreamHandler: ChannelInboundHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // A read without bytes: nobody would ask for the next.
+        // A read without bytes: otherwise nothing would request the next.
         if !self.hasBytes { context.read() }
         self.hasBytes = false
         context.fireChannelReadComplete()

@@ -17,7 +17,7 @@ public struct TraceFileError: Error, Sendable, Hashable, CustomStringConvertible
 
 /// The file of one trace: bounded, readable for its owner and group only.
 ///
-/// What is there before it is kept as `FILE.1`. Lines go to the kernel as they come; callable from any thread.
+/// An existing file is kept as `FILE.1`. Lines go to the kernel as they come; callable from any thread.
 public final class TraceFile: Sendable {
     /// Largest file, in bytes; then one line says that the trace stops.
     public static let maximumBytes = 32_000_000
@@ -86,7 +86,7 @@ public final class TraceFile: Sendable {
         }
     }
 
-    /// Writes what the driver did by itself.
+    /// Writes a step that the driver took without the machine.
     func write(note: String) {
         self.state.withLock { state in
             guard let trace = state.trace else { return }

@@ -11,7 +11,7 @@ internal import Synchronization
 
 /// One WebSocket of a client (RFC 6455).
 ///
-/// `run` opens it and returns when it is closed; the other methods are called from any thread meanwhile.
+/// `run` opens it and returns when it is closed; until then, the other methods are called from any thread.
 ///
 /// Reading stops after each batch of messages until `read()`, so a server cannot fill our memory.
 final class WebSocketConnection: Sendable {
@@ -23,7 +23,7 @@ final class WebSocketConnection: Sendable {
         var port: Int
         /// Path and query.
         var target: String
-        /// Headers beside those of the handshake.
+        /// Headers in addition to those of the handshake.
         var headers: [HTTPField] = []
         /// The sub-protocol to ask for; nil asks for none.
         var subprotocol: String?
@@ -39,7 +39,7 @@ final class WebSocketConnection: Sendable {
         var pingInterval = WebSocketKeepAlive.interval
     }
 
-    /// What happens, in order; `closed` is the last.
+    /// An event, in order; `closed` is the last.
     enum Event: Sendable {
         /// The handshake is done.
         case opened(cookies: [String])
@@ -47,7 +47,7 @@ final class WebSocketConnection: Sendable {
         case received([WebSocketMessage])
         /// The server answered the handshake with another status.
         case refused(status: Int, body: [UInt8])
-        /// What came is beyond the limits or no WebSocket; `closed` follows.
+        /// The received data are beyond the limits or no WebSocket; `closed` follows.
         case violation(Violation)
         /// It is closed, after a close frame (nil) or by a failure.
         case closed(SignallingError?)
@@ -74,7 +74,7 @@ final class WebSocketConnection: Sendable {
         }
     }
 
-    /// Most bytes that wait to be sent before the connection is given up.
+    /// Most bytes that wait to be sent before the connection is dropped.
     static let maximumPendingBytes = 4_000_000
 
     private struct State {
@@ -169,7 +169,7 @@ final class WebSocketConnection: Sendable {
         data.write(webSocketErrorCode: .normalClosure)
         let frame = WebSocketFrame(fin: true, opcode: .connectionClose, maskKey: .random(), data: data)
         channel.writeAndFlush(frame, promise: nil)
-        // The server's close frame may stand behind messages that nobody asks for any more.
+        // The server's close frame may be behind messages that no one requests any more.
         channel.setOption(.autoRead, value: true).whenFailure { _ in channel.close(promise: nil) }
     }
 

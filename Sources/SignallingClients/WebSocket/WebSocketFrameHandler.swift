@@ -58,7 +58,7 @@ final class WebSocketFrameHandler: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         if self.batch.isEmpty {
-            // Half a message, or a ping: nobody will ask for the rest.
+            // Half a message, or a ping: no one will request the rest.
             context.read()
         } else {
             self.flush()

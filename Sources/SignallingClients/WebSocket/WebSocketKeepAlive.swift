@@ -4,10 +4,10 @@ internal import NIOCore
 internal import NIOWebSocket
 internal import Signalling
 
-/// Sends a ping now and then, and gives the connection up when nothing at all comes back (RFC 6455 section 5.5.2).
+/// Sends a ping now and then, and drops the connection when nothing at all comes back (RFC 6455 section 5.5.2).
 ///
-/// Without it a network that is gone without a word would go unnoticed: no protocol in use has a heartbeat of its own but
-/// Engine.IO. Time in which nobody reads does not count.
+/// Without it a network that fails silently would go unnoticed: Engine.IO is the only protocol in use with a heartbeat.
+/// Time in which the owner does not read does not count.
 final class WebSocketKeepAlive: ChannelDuplexHandler, @unchecked Sendable {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame

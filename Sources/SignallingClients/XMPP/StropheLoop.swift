@@ -6,8 +6,8 @@ internal import Signalling
 
 /// A stream's life on its thread: everything here runs on that thread, callbacks of libstrophe too.
 ///
-/// libstrophe waits with `select`, for one socket and a fixed time. Once we are signed in the thread waits by itself, for the
-/// socket and for its owner, and calls libstrophe when there is something to do.
+/// libstrophe waits with `select`, for one socket and a fixed time. Once we are signed in, the thread itself waits, for
+/// the socket and for its owner, and calls libstrophe when there is something to do.
 final class StropheLoop {
     /// Most memory of libstrophe and its XML parser: the stanza that is being read, and what is sent.
     static let maximumBytes = 8_000_000
@@ -61,7 +61,7 @@ final class StropheLoop {
     }
 
     /// Opens the stream and stays until it is closed.
-    /// - Returns: What was wrong; nil if we closed it.
+    /// - Returns: The error; nil if we closed it.
     func run() -> SignallingError? {
         Self.initialiseLibrary
         // The callback for new sockets is given nothing but the connection.
@@ -177,7 +177,7 @@ final class StropheLoop {
     /// Waits until there is something to do, and lets libstrophe do it.
     private func turn() {
         if !self.isOpen {
-            // Wakes for the socket by itself; cancelling shuts the socket down.
+            // libstrophe wakes for the socket; cancelling shuts the socket down.
             return xmpp_run_once(self.context, 1000)
         }
         var quietTurns = 0
@@ -255,7 +255,7 @@ extension StropheLoop {
             let descriptor = socket?.load(as: Int32.self), descriptor <= StropheLoop.maximumDescriptor,
             loop.owner.adopt(socket: descriptor)
         else { return -1 }
-        // A server that is gone without a word is noticed even if nobody says anything.
+        // A server that fails silently is noticed even if neither side sends anything.
         let options: [(level: Int32, name: Int32, value: Int32)] = [
             (SOL_SOCKET, SO_KEEPALIVE, 1), (Int32(IPPROTO_TCP), TCP_KEEPIDLE, 30),
             (Int32(IPPROTO_TCP), TCP_KEEPINTVL, 10),

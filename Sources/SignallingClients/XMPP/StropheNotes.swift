@@ -5,7 +5,8 @@ internal import CStrophe
 internal import Foundation
 internal import Signalling
 
-/// What became of a stream, gathered from libstrophe's log: its callback for the end says little more than that it ended.
+/// The outcome of a stream, gathered from libstrophe's log: its callback for the end says little more than that it
+/// ended.
 ///
 /// The log holds passwords and messages, so nothing of it is kept but what is looked for.
 struct StropheNotes {
@@ -71,7 +72,7 @@ struct StropheNotes {
         self.streamError = (error.type, text ?? "")
     }
 
-    /// What was wrong; nil if the stream just ended after it was open.
+    /// The error; nil if the stream just ended after it was open.
     func error(hasOpened: Bool) -> SignallingError? {
         if let failure { return failure }
         if self.offersNoTLS {
@@ -171,7 +172,7 @@ struct StropheNotes {
 }
 
 extension String {
-    /// What follows a beginning; nil if the text begins otherwise.
+    /// The text after a beginning; nil if the text begins otherwise.
     fileprivate func after(_ prefix: String) -> Substring? {
         self.hasPrefix(prefix) ? self.dropFirst(prefix.count) : nil
     }

@@ -92,7 +92,7 @@ enum StropheStanza {
         return element
     }
 
-    /// Adds a child and gives up our own hold on it.
+    /// Adds a child and releases our reference to it.
     private static func add(_ child: OpaquePointer?, to parent: OpaquePointer) {
         guard let child else { return }
         xmpp_stanza_add_child_ex(parent, child, 0)

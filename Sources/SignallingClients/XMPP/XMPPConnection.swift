@@ -7,14 +7,14 @@ internal import Synchronization
 
 /// One XMPP client stream: connects, encrypts, signs in, and carries stanzas both ways.
 ///
-/// A thread of its own owns everything of libstrophe. While nothing is said it sleeps.
+/// A separate thread owns everything of libstrophe. While nothing is said it sleeps.
 public final class XMPPConnection: Sendable {
-    /// Stanzas that the owner was told of and did not take yet; with more the stream is not read.
+    /// Stanzas that were passed to the owner and that it did not take yet; with more the stream is not read.
     static let maximumUnread = 64
-    /// Stanzas that wait to be sent before the connection is given up.
+    /// Stanzas that wait to be sent before the connection is dropped.
     static let maximumPending = 2048
 
-    /// What callers want of the thread.
+    /// Requests of callers to the thread.
     struct Orders: Sendable {
         var stanzas: [XMPPStanza] = []
         var closes = false
@@ -41,7 +41,7 @@ public final class XMPPConnection: Sendable {
 
     /// A stream that is not open.
     ///
-    /// - Parameter trustedCertificatesFile: PEM file of certificates that are trusted beside the system's.
+    /// - Parameter trustedCertificatesFile: PEM file of certificates that are trusted in addition to the system's.
     public init(_ request: XMPPRequest, trustedCertificatesFile: String? = nil) {
         self.request = request
         self.trustedCertificatesFile = trustedCertificatesFile
@@ -104,7 +104,7 @@ public final class XMPPConnection: Sendable {
             if state.socket >= 0 { shutdown(state.socket, Int32(SHUT_RDWR)) }
             Self.wake(state.wakeup)
             guard state.isResolving else { return CheckedContinuation<SignallingError?, Never>?.none }
-            // Nothing is open yet: the thread ends by itself when the resolver returns.
+            // Nothing is open yet: the thread ends when the resolver returns.
             defer { state.ended = nil }
             return state.ended
         }
@@ -182,7 +182,7 @@ public final class XMPPConnection: Sendable {
         }
     }
 
-    /// Notes that the owner is told of a stanza; false if it has enough for now.
+    /// Counts a stanza that was passed to the owner.
     func countUnread() {
         self.state.withLock { $0.unread += 1 }
     }

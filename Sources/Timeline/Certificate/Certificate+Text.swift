@@ -14,7 +14,7 @@ extension Certificate.Verdict {
 }
 
 extension Certificate {
-    /// The certificate for people: the verdict, what was found, a table of tracks, and the hash of each file.
+    /// The human-readable certificate: the verdict, the findings, a table of tracks, and the hash of each file.
     ///
     /// Names of peers come without what could steer a terminal. The same certificate gives the same text.
     public var text: String {
@@ -25,6 +25,7 @@ extension Certificate {
         let wall = self.wallClockNanoseconds.map { ", \(seconds($0)) by the wall clock" } ?? ""
         lines.append("duration:   \(seconds(self.durationNanoseconds))\(wall)")
         if let journal { lines.append("journal:    \(journal.text)") }
+        if let signature { lines.append("signed by:  key \(signature.key), \(signature.files) files are as signed") }
         if let decoder { lines.append("decoded by: \(decoder)") }
         for (title, severity) in [("damage", Severity.damage), ("gaps", .gap), ("notes", .note)] {
             let found = self.findings(severity)
@@ -44,9 +45,24 @@ extension Certificate {
         lines += self.decodingLines
         if !self.files.isEmpty {
             // The form of sha256sum, which can check the lines.
-            lines += ["", "SHA-256:"] + self.files.map { "\($0.sha256)  \(printableName($0.name))" }
+            lines += ["", Self.hashesTitle] + self.files.map { "\($0.sha256)  \(printableName($0.name))" }
         }
         return lines.joined(separator: "\n") + "\n"
+    }
+
+    private static let hashesTitle = "SHA-256:"
+
+    /// The files and their hashes that the text of a certificate lists; names are as they are printed.
+    public static func hashes(inText text: String) -> [(file: String, sha256: String)] {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard let title = lines.lastIndex(where: { $0 == Self.hashesTitle }) else { return [] }
+        return lines[(title + 1)...].compactMap { line in
+            let hash = line.prefix(64)
+            guard hash.utf8.count == 64, hash.allSatisfy(\.isHexDigit), line.dropFirst(64).hasPrefix("  ") else {
+                return nil
+            }
+            return (String(line.dropFirst(66)), String(hash))
+        }
     }
 
     /// A participant by the name that the tracks have, or else by id.
@@ -145,13 +161,13 @@ extension Certificate.Journal {
     }
 }
 
-/// The beginning of a name that may come from anybody, without what could steer a terminal or break a line.
+/// The beginning of a name that may come from any source, without what could steer a terminal or break a line.
 public func printableName(_ name: String, limit: Int = 200) -> String {
     let scalars = name.unicodeScalars.prefix(limit).map { $0.isUnfitForNames ? "?" : $0 }
     return String(String.UnicodeScalarView(scalars))
 }
 
-/// A sentence that may quote a name that comes from anybody.
+/// A sentence that may quote a name from any source.
 private func printableText(_ text: String) -> String {
     printableName(text, limit: 1_000)
 }

@@ -3,7 +3,7 @@
 public import Basics
 
 extension Certificate {
-    /// A stretch of time; from the recording's first unit, unless somebody says from where.
+    /// A stretch of time, from the recording's first unit unless stated otherwise.
     public struct Span: Sendable, Hashable, Codable {
         /// Where it begins, in nanoseconds.
         public var startNanoseconds: Int64
@@ -54,17 +54,17 @@ extension Certificate {
         }
     }
 
-    /// What a decoder made of a track.
+    /// Result of decoding a track.
     public struct Decoding: Sendable, Hashable, Codable {
         /// Complaints of the decoder.
         public var errors: Int
         /// The first complaint.
         public var firstError: String?
-        /// Stretches in which the picture stood still for 2 s or more; `nil` for sound.
+        /// Stretches in which the video was frozen for 2 s or more; `nil` for audio.
         public var freezes: Spans?
-        /// Stretches of black pictures of 1 s or more; `nil` for sound.
+        /// Stretches of black frames of 1 s or more; `nil` for audio.
         public var black: Spans?
-        /// Stretches of 2 s or more below −60 dB; `nil` for pictures.
+        /// Stretches of 2 s or more below −60 dB; `nil` for video.
         public var silences: Spans?
 
         /// A decoding with each part given.
@@ -96,7 +96,7 @@ extension Certificate {
         public var file: String
         /// The sending participant's id.
         public var participant: String
-        /// What people call the participant.
+        /// Display name of the participant.
         public var name: String
         /// Video or audio.
         public let media: MediaKind
@@ -116,18 +116,18 @@ extension Certificate {
         public var packetsLost: Int64?
         /// RTP packets that had been lost and came again over RTX, if counted.
         public var packetsRepaired: UInt64?
-        /// Units that refer to pictures that are not in the file, because packets never came or, behind a cut, because they
-        /// are in the segment before; exports leave them out.
+        /// Units that refer to frames that are not in the file, because packets never came or, after a cut, because
+        /// they are in the segment before; exports leave them out.
         public var leftOut: UInt64 = 0
         /// Stretches in which nothing came, pauses not among them.
         public var gaps = Spans()
-        /// What its place in time rests on; `nil` for the file's date alone.
+        /// Basis of its position in time; `nil` for the file's date alone.
         public var basis: RTPClockMap.Basis?
         /// How far it was moved from where its first unit arrived, in nanoseconds; `nil` without a clock.
         public var correctionNanoseconds: Int64?
         /// How much slower the sender's clock runs than ours, in parts per million; `nil` where it is too short to tell.
         public var skewPartsPerMillion: Double?
-        /// What a decoder made of it; `nil` if none looked.
+        /// Result of decoding it; `nil` if it was not decoded.
         public var decoding: Decoding?
 
         /// A track without units.

@@ -2,9 +2,9 @@
 
 public import Basics
 
-/// What a recording is worth: what came, what is missing, and whether its files are those that were written.
+/// Completeness of a recording: the media that came, the media that are missing, and whether its files are unchanged.
 ///
-/// A value without I/O: the target `Export` makes it of a folder. What was not looked at is absent, never zero.
+/// A value without I/O: the target `Export` makes it of a folder. Anything that was not checked is absent, never zero.
 public struct Certificate: Sendable, Hashable, Codable {
     /// The version that this code writes.
     public static let currentVersion = 1
@@ -17,7 +17,7 @@ public struct Certificate: Sendable, Hashable, Codable {
     public var recording: String?
     /// The room, unsanitised.
     public var room: String?
-    /// When the recording began, if the journal tells.
+    /// When the recording began, if the journal has it.
     public var start: UTCTime?
     /// From the first unit of all tracks to the end of the last, in nanoseconds of the session clock.
     public var durationNanoseconds: Int64 = 0
@@ -27,9 +27,9 @@ public struct Certificate: Sendable, Hashable, Codable {
     public var journal: Journal?
     /// All tracks, in the order of the journal.
     public var tracks: [Track] = []
-    /// What became of the packets of each source; `nil` for journals of versions that did not count them.
+    /// Outcomes of the packets of each source; `nil` for journals of versions that did not count them.
     public var sources: [SourceCounted]?
-    /// Per participant, how far pictures were moved against the sound.
+    /// Per participant, how far video was moved against the audio.
     public var alignments: [Alignment] = []
     /// The exported files that were looked at.
     public var exports: [Export] = []
@@ -37,9 +37,11 @@ public struct Certificate: Sendable, Hashable, Codable {
     public var files: [FileDigest] = []
     /// The program that decoded the tracks; `nil` if none did.
     public var decoder: String?
-    /// What there is to say, in order; at most `maximumFindings`.
+    /// The checked signature; `nil` if none was checked.
+    public var signature: Signature?
+    /// The findings, in order; at most `maximumFindings`.
     public private(set) var findings: [Finding] = []
-    /// What it comes to.
+    /// The verdict.
     public private(set) var verdict = Verdict.complete
 
     /// A certificate without tracks, files and findings: complete.
@@ -59,7 +61,7 @@ public struct Certificate: Sendable, Hashable, Codable {
         if self.findings.count < Self.maximumFindings {
             self.findings.append(finding)
         } else if let lesser = self.findings.lastIndex(where: { $0.severity.rank < finding.severity.rank }) {
-            // What is damaged is never left out for what never came.
+            // A finding about damage is never left out in favour of one about media that never came.
             self.findings[lesser] = finding
         }
     }
@@ -70,15 +72,15 @@ public struct Certificate: Sendable, Hashable, Codable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case version, recording, room, start, journal, tracks, sources, alignments, exports, files, decoder, findings,
-            verdict
+        case version, recording, room, start, journal, tracks, sources, alignments, exports, files, decoder, signature,
+            findings, verdict
         case durationNanoseconds = "duration_ns"
         case wallClockNanoseconds = "wall_clock_ns"
     }
 }
 
 extension Certificate {
-    /// What a certificate comes to.
+    /// The verdict of a certificate.
     public enum Verdict: String, Sendable, Hashable, Codable, CaseIterable {
         /// Everything that came is there, and nothing that was sent is known to be missing.
         case complete
@@ -103,7 +105,7 @@ extension Certificate {
         }
     }
 
-    /// What a finding means for the verdict.
+    /// The effect of a finding on the verdict.
     public enum Severity: String, Sendable, Hashable, Codable, CaseIterable {
         /// Worth knowing.
         case note
@@ -124,14 +126,14 @@ extension Certificate {
 
     /// One thing that was found.
     public struct Finding: Sendable, Hashable, Codable {
-        /// What it means.
+        /// Its effect on the verdict.
         public var severity: Severity
-        /// What it is, for programs: a word that stays.
+        /// Its kind, for programs: a stable identifier.
         public var kind: Kind
         /// The file, relative to the recording's folder, if it concerns one; at most 200 characters of what may come
         /// from a hostile journal.
         public var file: String?
-        /// One sentence for people.
+        /// One human-readable sentence.
         public var text: String
 
         /// A finding with each part given.
@@ -152,7 +154,7 @@ extension Certificate {
         }
     }
 
-    /// What the journal is worth.
+    /// State of the journal.
     public struct Journal: Sendable, Hashable, Codable {
         /// Lines with a record.
         public var lines: Int
@@ -200,13 +202,32 @@ extension Certificate {
         }
     }
 
-    /// How a participant's pictures were brought onto the sound.
+    /// A signature that was checked, and the files that are as the certificate says that was signed.
+    public struct Signature: Sendable, Hashable, Codable {
+        /// The SHA-256 of the public key in DER (SubjectPublicKeyInfo), in 64 hexadecimal digits.
+        public var key: String
+        /// The files that have the hash of the signed certificate.
+        public var files: Int
+
+        /// A signature with each part given.
+        public init(key: String, files: Int) {
+            self.key = key
+            self.files = files
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case files
+            case key = "key_sha256"
+        }
+    }
+
+    /// How a participant's video was aligned with the audio.
     public struct Alignment: Sendable, Hashable, Codable {
         /// The participant's id.
         public var participant: String
-        /// How much later than by their arrivals the pictures stand against the sound, in nanoseconds.
+        /// How much later than by its arrivals the video is placed relative to the audio, in nanoseconds.
         public var pictureCorrectionNanoseconds: Int64
-        /// What it rests on: the weaker of both tracks.
+        /// Its basis: the weaker of both tracks.
         public var basis: RTPClockMap.Basis
 
         /// An alignment with each part given.
@@ -260,9 +281,9 @@ extension Certificate.Finding.Kind {
     public static let journalContradicts = Self(rawValue: "journal-contradicts")
     /// The journal is of a version that did not chain its lines.
     public static let notChained = Self(rawValue: "not-chained")
-    /// Nobody closed the recording or the file.
+    /// The recording or the file was not closed.
     public static let notClosed = Self(rawValue: "not-closed")
-    /// The recording's process died and another went on, or a repair closed it.
+    /// The recording's process died and another continued it, or a repair closed it.
     public static let cutOff = Self(rawValue: "cut-off")
     /// The recording's process stood still.
     public static let stalled = Self(rawValue: "stalled")
@@ -278,7 +299,7 @@ extension Certificate.Finding.Kind {
     public static let fileTorn = Self(rawValue: "file-torn")
     /// A file is that of another track or recording.
     public static let wrongFile = Self(rawValue: "wrong-file")
-    /// A file that nobody recorded.
+    /// A file that the recorder did not write.
     public static let foreignFile = Self(rawValue: "foreign-file")
     /// An exported file is not what the recording gives.
     public static let exportDiffers = Self(rawValue: "export-differs")
@@ -304,10 +325,12 @@ extension Certificate.Finding.Kind {
     public static let unbalanced = Self(rawValue: "unbalanced")
     /// Packets that never came.
     public static let packetsLost = Self(rawValue: "packets-lost")
-    /// Pictures that refer to some that are not in the file: lost, or in the segment before.
+    /// Frames that refer to some that are not in the file: lost, or in the segment before.
     public static let undecodable = Self(rawValue: "undecodable")
     /// A track ended because of its disk.
     public static let diskFailed = Self(rawValue: "disk-failed")
+    /// The signed certificate does not name a file.
+    public static let notSigned = Self(rawValue: "not-signed")
     /// A decoder complained.
     public static let decodeErrors = Self(rawValue: "decode-errors")
 }

@@ -4,7 +4,8 @@
 ///
 /// Queues only add delay, so the lowest points carry the clock. The curve is a line, the edge of the lower convex hull
 /// that spans the points' mean, and the highest deviation from it that stays below the points and changes no faster
-/// than crystals drift and wall clocks are corrected. So it follows a clock over hours, and not a queue of minutes.
+/// than crystals drift and wall clocks are corrected. It therefore follows a clock over hours, and not a queue of
+/// minutes.
 struct ArrivalEnvelope {
     /// How much faster our clock runs than the sender's, as a fraction, over all.
     let skew: Double

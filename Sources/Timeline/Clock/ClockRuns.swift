@@ -4,9 +4,9 @@ internal import Basics
 
 /// Sorts points of a clock comparison into runs that can each come from one pair of clocks.
 ///
-/// A step of either clock begins a run; a single absurd point is a run of its own; nonsense makes many small ones.
+/// A step of either clock begins a run; a single absurd point is a separate run; nonsense makes many small ones.
 enum ClockRuns {
-    /// What the next point of a run is compared with.
+    /// The reference that the next point of a run is compared with.
     enum Reference {
         /// The newest point: for noise on both sides.
         case newest

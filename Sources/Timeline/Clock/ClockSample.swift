@@ -19,7 +19,7 @@ public struct ClockSample: Sendable, Hashable {
 /// The first unit after a pause is one as well, and one that is much earlier or later than the unit before it: there a
 /// sender's timeline may have stood still or jumped.
 ///
-/// The least late unit is the one that tells most about the sender's clock: queues only ever add delay.
+/// The least late unit carries the most information about the sender's clock: queues only ever add delay.
 public struct ClockAnchorSampler: Sendable {
     private let clock: RTPClock
     private let intervalNanoseconds: Int64
@@ -29,7 +29,7 @@ public struct ClockAnchorSampler: Sendable {
     private var windowStart: Int64 = 0
     private var best: (sample: ClockSample, lateness: Int64)?
 
-    /// What units wait for each other is mostly less.
+    /// Units that wait for each other are mostly late by less.
     private static let jumpNanoseconds: UInt64 = 200_000_000
 
     /// A sampler for one track that gives at most one anchor in each interval.

@@ -5,13 +5,13 @@
 /// Per track a curve through its sender reports gives the sender's wall clock. Per sender and connection one
 /// correction, from the lower envelope of arrival minus sender time over all its tracks, brings that clock onto ours:
 /// tracks of one sender keep exactly the distance that their sender reports state. A track without usable reports is
-/// placed by the envelope of its own arrivals. Each track's map rises with its RTP time.
+/// placed by the envelope of its arrivals alone. Each track's map rises with its RTP time.
 ///
 /// A wall clock that is set in mid-call is seen and brought back; an RTP timeline that stands still or jumps is
 /// followed, and so is an RTP clock of another rate than described, where reports and arrivals agree on that rate. Numbers
 /// that no clock gives are left out.
 public struct RTPClockMap: Sendable {
-    /// What a track's place on the session clock rests on.
+    /// Basis of a track's position on the session clock.
     public enum Basis: String, Sendable, Hashable, Codable {
         /// The sender's reports and the sender's common correction.
         case senderReports = "sender-reports"
@@ -71,7 +71,7 @@ public struct RTPClockMap: Sendable {
         self.contradictions[track]
     }
 
-    /// What the track's place rests on; `nil` for an unknown track.
+    /// Basis of the track's position; `nil` for an unknown track.
     public func basis(track: Int) -> Basis? {
         self.tracks[track]?.basis
     }
@@ -140,7 +140,7 @@ public struct RTPClockMap: Sendable {
         )
     }
 
-    /// What congestion adds to a path's delay within a call, in nanoseconds, or does not drain as steadily.
+    /// Congestion adds less to a path's delay within a call, in nanoseconds, or does not drain as steadily.
     private static let leastDrift = 750e6
     private static let leastSlope = 0.03
 

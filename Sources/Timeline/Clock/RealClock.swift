@@ -12,7 +12,7 @@ struct RealClock: Sendable {
     private struct Piece {
         /// The RTP time from which it holds; the first one also holds before.
         var start: Int64
-        /// What a clock of the described rate shows then.
+        /// The time of a clock of the described rate at that point.
         var described: Int64
         /// The real rate, as a share of the described one.
         var ratio: Double
@@ -41,7 +41,7 @@ struct RealClock: Sendable {
         for (before, after) in zip(found, found.dropFirst()) {
             let last = pieces[pieces.count - 1]
             let start = Self.change(from: before, to: after, data.clock)
-            // Time goes on in a file.
+            // Time rises in a file.
             guard start > last.start else { continue }
             pieces.append(Piece(start: start, described: Self.described(start, last), ratio: after.ratio))
         }
@@ -49,7 +49,7 @@ struct RealClock: Sendable {
         self.clock = data.clock
     }
 
-    /// What a clock of the described rate would have shown at an RTP time.
+    /// The time that a clock of the described rate would have shown at an RTP time.
     func described(_ rtpTime: Int64) -> Int64 {
         Self.described(rtpTime, self.pieces[max(0, self.pieces.partitioningIndex { $0.start > rtpTime } - 1)])
     }
@@ -292,7 +292,7 @@ struct RateRun {
     ]
     /// In nanoseconds: below it jitter hides a rate.
     private static let shortestSpan = 4e9
-    /// What readings of a sender may be wrong by, in nanoseconds.
+    /// Largest error of a sender's readings, in nanoseconds.
     private static let worstNoise = 75e6
     /// A few readings do not show their own noise.
     private static let unseenNoise = 5e6

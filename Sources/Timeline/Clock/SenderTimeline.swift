@@ -2,8 +2,8 @@
 
 /// The tracks of one sender on one connection, which share a wall clock.
 ///
-/// Where the wall clock was set, it is brought back, so that it goes on without a step: only how the tracks lie to each
-/// other is taken from it.
+/// Where the wall clock was set, the step is removed: only the positions of the tracks relative to each other are taken
+/// from it.
 struct SenderTimeline {
     private(set) var tracks: [TrackTimeline]
 

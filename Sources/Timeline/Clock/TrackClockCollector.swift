@@ -61,10 +61,10 @@ public struct TrackClockCollector: Sendable {
         }
     }
 
-    /// What was gathered, by track number.
+    /// The collected data, by track number.
     ///
-    /// - Parameter clocks: by their numbers, tracks that go on with the clock of another one, and that one's number;
-    ///   what is known of them is known of it.
+    /// - Parameter clocks: numbers of tracks that continue the clock of another one, with that one's number; the data
+    ///   of both belong to that clock.
     public func tracks(following clocks: [Int: Int] = [:]) -> [TrackClockData] {
         var gathered = self.gathered
         var roots: [Int: Opened] = [:]
@@ -92,12 +92,13 @@ public struct TrackClockCollector: Sendable {
     }
 }
 
-/// What came in a row, and the newest; once it is too long, every second one, then every fourth, and so on.
+/// The elements in sequence, and the newest one; once the sequence is too long, every second is kept, then every
+/// fourth, and so on.
 private struct Thinned<Element: Sendable>: Sendable {
     private var kept: [Element] = []
     /// The newest, if it is not among them.
     private var newest: Element?
-    /// Of how many that come one is kept.
+    /// One of this many elements is kept.
     private var stride = 1
     private var count = 0
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is known of one track's clock: its sender reports and its units' arrivals.
+/// Data on one track's clock: its sender reports and its units' arrivals.
 public struct TrackClockData: Sendable, Hashable {
     /// A sender report and its arrival.
     public struct Report: Sendable, Hashable {
@@ -23,7 +23,7 @@ public struct TrackClockData: Sendable, Hashable {
     public struct Sender: Sendable, Hashable {
         /// The room server's name for the participant.
         public var participant: String
-        /// The part of the recording; each has connections of its own.
+        /// The part of the recording; each has separate connections.
         public var part: Int
         /// The peer connection; `nil` if the journal does not tell.
         public var connection: UInt64?
@@ -38,7 +38,7 @@ public struct TrackClockData: Sendable, Hashable {
 
     /// The track's number.
     public var track: Int
-    /// Whose clocks the track follows: tracks of one sender share one wall clock.
+    /// The sender whose clocks the track follows: tracks of one sender share one wall clock.
     public var sender: Sender
     /// The RTP clock.
     public var clock: RTPClock

@@ -10,7 +10,7 @@ struct TrackPlacement: Sendable {
         let rtpOrigin: Int64
         /// Session time of the origin, in nanoseconds.
         let originNanoseconds: Int64
-        /// What media time, from the origin, has to be corrected by.
+        /// Correction of media time, from the origin.
         let correction: SampledCurve
         /// The slopes of the correction before and beyond the curve.
         let slopes: (before: Double, beyond: Double)
@@ -67,7 +67,7 @@ struct TrackPlacement: Sendable {
         )
     }
 
-    /// What most of the track rests on; `nil` if nothing is known of it.
+    /// Basis of most of the track; `nil` if nothing is known of it.
     var basis: RTPClockMap.Basis? {
         self.stretches.max { $0.sampleCount < $1.sampleCount }?.basis
     }
@@ -85,6 +85,6 @@ struct TrackPlacement: Sendable {
         return max(stretch.floor, stretch.originNanoseconds &+ elapsed &+ clamped(correction.rounded()))
     }
 
-    /// What happens to clocks in this time, in nanoseconds, is a straight line.
+    /// Within this time, in nanoseconds, any change of the clocks is taken as a straight line.
     private static let spacing = 5e9
 }

@@ -2,10 +2,10 @@
 
 internal import Basics
 
-/// What came of one track, unwrapped and in order, and where its RTP timeline broke.
+/// The units of one track, unwrapped and in order, and the breaks of its RTP timeline.
 ///
-/// A sender may go on with another RTP time than the clock says: it stands still while the camera is off, or starts
-/// anew. Between such jumps lie stretches, on each of which one relation of the clocks holds.
+/// A sender may continue with another RTP time than the clock says: its timeline stands still while the camera is off,
+/// or restarts. Between such jumps lie stretches, on each of which one relation of the clocks holds.
 struct TrackTimeline {
     /// A sender report whose RTP time stamp is unwrapped.
     struct Report {
@@ -33,7 +33,7 @@ struct TrackTimeline {
     let samples: [ClockSample]
     /// In order of arrival; those without a wall clock or of another RTP timeline are left out.
     var reports: [Report]
-    /// RTP times with which the sender's timeline goes on elsewhere, rising.
+    /// RTP times at which the sender's timeline jumps, rising.
     private(set) var jumps: [Int64]
     /// The RTP time and the arrival that others are compared with.
     let origin: ClockSample
@@ -53,7 +53,7 @@ struct TrackTimeline {
             let members = run.map { sorted[$0] }
             guard let first = members.first else { continue }
             if let last = kept.last {
-                // Time goes on in a file: what lies before is of another timeline than the file's.
+                // Time rises in a file: an earlier time is of another timeline than the file's.
                 guard first.rtpTime > last.rtpTime, first.rtpTime &- origin.rtpTime >= 0 else { continue }
                 let elapsed = first.monotonicNanoseconds &- last.monotonicNanoseconds
                 let media = data.clock.nanoseconds(ticks: first.rtpTime &- last.rtpTime)
@@ -61,7 +61,7 @@ struct TrackTimeline {
                 if later > 0 {
                     // Units that come later than before, but without a pause, wait in a queue.
                     guard later >= Self.shortestPause else { continue }
-                    // So do those that catch up: a timeline that stood still stays as late as it is.
+                    // Units that catch up wait in a queue, too: a timeline that stood still stays as late as it is.
                     let makesUp = Self.catchUp(members, data.clock)
                     if later - makesUp >= Self.shortestPause { jumps.append(first.rtpTime) }
                 } else if -later > Self.longestStall {
@@ -161,7 +161,7 @@ struct TrackTimeline {
 
     // MARK: Stretches
 
-    /// What is between two jumps.
+    /// The part between two jumps.
     struct Stretch {
         /// The RTP time from which it holds.
         var start: Int64
@@ -230,7 +230,7 @@ struct TrackTimeline {
     private static let longestStall = 5e9
     /// Sender reports are of the timeline whose units come with them, give or take a queue, in nanoseconds.
     private static let greatestReportDistance = 5e9
-    /// What a sender's reading of its clocks may be wrong by, in nanoseconds, before it counts as another clock.
+    /// Error of a sender's reading of its clocks, in nanoseconds, up to which it does not count as another clock.
     private static let reportTolerance = 100e6
     private static let window = 30e9
     private static let stepWindow = 5
@@ -267,7 +267,7 @@ private func smallSteps(_ levels: [Double]) -> [(index: Int, step: Double)] {
     return found.filter { abs($0.step) > threshold }
 }
 
-/// What is left of the levels around an index when each side is taken as constant.
+/// The residual of the levels around an index when each side is taken as constant.
 private func rest(_ levels: [Double], at index: Int, _ reach: Int) -> Double {
     [levels[max(0, index - reach)..<index], levels[index..<min(index + reach, levels.count)]].reduce(0) { sum, side in
         let middle = median(side)

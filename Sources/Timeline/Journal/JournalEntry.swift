@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What happened while recording.
+/// An event of a recording.
 ///
 /// Kinds of which there are few are kept elsewhere: an entry is small, and a journal has hundreds of thousands.
 public enum JournalRecord: Sendable, Hashable {
     /// The recording began.
     indirect case recordingStarted(RecordingStarted)
-    /// Another process goes on with the recording: entries from here on are on its host's clock.
+    /// Another process continues the recording: entries from here on are on its host's clock.
     indirect case partStarted(PartStarted)
     /// A participant came.
     indirect case participantJoined(ParticipantJoined)
@@ -22,7 +22,7 @@ public enum JournalRecord: Sendable, Hashable {
     indirect case formatChanged(FormatChanged)
     /// Packets received and lost so far.
     case packetsCounted(PacketsCounted)
-    /// What became of the packets of a source so far.
+    /// Outcomes of the packets of a source so far.
     indirect case sourceCounted(SourceCounted)
     /// Our answer refused what a participant would have sent.
     indirect case mediaRefused(MediaRefused)
@@ -34,11 +34,11 @@ public enum JournalRecord: Sendable, Hashable {
     case trackMended(TrackMended)
     /// A participant wrote something.
     indirect case chatMessage(ChatMessage)
-    /// Somebody described the recording anew.
+    /// The details of the recording were changed.
     indirect case detailsChanged(DetailsChanged)
     /// Something worth finding again happened.
     indirect case marker(Marker)
-    /// The recording ended by itself.
+    /// The recording ended normally.
     indirect case recordingFinished(RecordingFinished)
 }
 
@@ -52,7 +52,7 @@ public struct JournalEntry: Sendable, Hashable {
 
     /// When, in nanoseconds of the recording host's monotonic clock.
     public var monotonicNanoseconds: Int64
-    /// What.
+    /// The event.
     public var record: JournalRecord
 
     /// An entry with both parts given.

@@ -19,7 +19,7 @@ public struct JournalParts: Sendable {
     public private(set) var damagedCount = 0
 
     private var first: (utc: UTCTime, monotonicNanoseconds: Int64)?
-    /// What brings a kernel's monotonic clock onto that of the first part.
+    /// Offsets from a kernel's monotonic clock to that of the first part.
     private var leads: [String: Int64] = [:]
     private var lead: Int64 = 0
     private var latest = Int64.min
@@ -127,14 +127,14 @@ public struct JournalParts: Sendable {
     private static let lookAhead = 8
 }
 
-/// Whether two times are less than so many nanoseconds apart.
+/// Whether two times are less than `distance` nanoseconds apart.
 private func isNear(_ one: Int64, _ other: Int64, _ distance: UInt64) -> Bool {
     let (difference, overflow) = one.subtractingReportingOverflow(other)
     return !overflow && difference.magnitude < distance
 }
 
 extension JournalRecord {
-    /// Whether the records from here on are on a clock of their own.
+    /// Whether the records from here on are on a separate clock.
     fileprivate var startsPart: Bool {
         switch self {
         case .partStarted, .recordingStarted: true

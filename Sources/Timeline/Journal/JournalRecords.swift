@@ -22,7 +22,7 @@ public struct RecordingStarted: Sendable, Hashable, Codable {
     public var segment: Int?
     /// Words to find it by.
     public var tags: [String]?
-    /// What people wrote about it.
+    /// Notes about the recording.
     public var notes: String?
 
     /// A record with each part given.
@@ -51,7 +51,7 @@ public struct RecordingStarted: Sendable, Hashable, Codable {
     }
 }
 
-/// Another process went on with the recording: both clocks at one instant, as in `RecordingStarted`.
+/// Another process continued the recording: both clocks at one instant, as in `RecordingStarted`.
 public struct PartStarted: Sendable, Hashable, Codable {
     /// The part's number; the first part, which begins with `RecordingStarted`, is 1.
     public var part: Int
@@ -71,11 +71,11 @@ public struct PartStarted: Sendable, Hashable, Codable {
     }
 }
 
-/// A participant came, or one that is there already told its name.
+/// A participant joined, or one already present sent its name.
 public struct ParticipantJoined: Sendable, Hashable, Codable {
     /// The room server's name for the peer, unsanitised.
     public var participant: String
-    /// What people call the participant, if known.
+    /// Display name of the participant, if known.
     public var name: String?
 
     /// A record with each part given.
@@ -105,7 +105,7 @@ public struct TrackOpened: Sendable, Hashable, Codable {
     public var track: Int
     /// The room server's name for the sending peer.
     public var participant: String
-    /// Pictures or sound.
+    /// Video or audio.
     public var media: MediaKind
     /// The codec's short name: `vp8`, `vp9`, `h264`, `opus`, `pcmu`, `pcma`.
     public var codec: String
@@ -229,9 +229,9 @@ public struct FormatChanged: Sendable, Hashable, Codable {
     public var track: Int
     /// Unwrapped RTP time of the first unit of the new format.
     public var rtpTime: Int64
-    /// Width in pixels, if the unit tells.
+    /// Width in pixels, if the unit has it.
     public var width: Int?
-    /// Height in pixels, if the unit tells.
+    /// Height in pixels, if the unit has it.
     public var height: Int?
     /// Whether H.264 parameter sets changed.
     public var parameterSets: Bool
@@ -274,7 +274,8 @@ public struct PacketsCounted: Sendable, Hashable, Codable {
     public var received: UInt64
     /// Packets that should have come and did not; negative with duplicates (RFC 3550, 6.4.1).
     public var lost: Int64
-    /// Packets among those received that had been lost and came again over RTX (RFC 4588); `nil` if nobody counted.
+    /// Packets among those received that had been lost and came again over RTX (RFC 4588); `nil` if they were not
+    /// counted.
     public var repaired: UInt64?
 
     /// A record with each part given.
@@ -328,7 +329,7 @@ public struct TrackClosed: Sendable, Hashable, Codable {
     }
 }
 
-/// From this unit on, the pictures of a track refer to some that are not in its file, until it is mended.
+/// From this unit on, the frames of a track refer to some that are not in its file, until it is mended.
 ///
 /// A track that was cut off and loses packets before it is mended is damaged twice.
 public struct TrackDamaged: Sendable, Hashable, Codable {
@@ -353,7 +354,7 @@ public struct TrackDamaged: Sendable, Hashable, Codable {
     }
 }
 
-/// From this unit on, a keyframe, the pictures of a damaged track can be decoded again.
+/// From this unit on, a keyframe, the frames of a damaged track can be decoded again.
 public struct TrackMended: Sendable, Hashable, Codable {
     /// The track's number.
     public var track: Int
@@ -375,13 +376,13 @@ public struct TrackMended: Sendable, Hashable, Codable {
     }
 }
 
-/// What a participant wrote to the others, as it came over a data channel or the room's signalling.
+/// A participant's message to the others, received over a data channel or the room's signalling.
 public struct ChatMessage: Sendable, Hashable, Codable {
     /// The room server's name for the peer.
     public var participant: String
     /// The text, unsanitised, at most 4096 bytes.
     public var text: String
-    /// What the data channel is called, unsanitised, at most 128 bytes; `nil` if it has no name.
+    /// Name of the data channel, unsanitised, at most 128 bytes; `nil` if it has no name.
     public var label: String?
 
     /// A record with each part given.
@@ -392,11 +393,11 @@ public struct ChatMessage: Sendable, Hashable, Codable {
     }
 }
 
-/// What people say of a recording; takes the place of what they said before.
+/// New details of a recording; they replace the previous ones.
 public struct DetailsChanged: Sendable, Hashable, Codable {
     /// Words to find it by; `nil` if they stay.
     public var tags: [String]?
-    /// What they wrote about it, empty if nothing any more; `nil` if that stays.
+    /// Notes about it, empty to remove them; `nil` to keep them.
     public var notes: String?
 
     /// A record with each part given.
@@ -405,7 +406,7 @@ public struct DetailsChanged: Sendable, Hashable, Codable {
         self.notes = notes
     }
 
-    /// Puts what it says in the place of what was said before.
+    /// Replaces the earlier details.
     public func apply(to tags: inout [String], _ notes: inout String?) {
         tags = self.tags ?? tags
         if let text = self.notes { notes = text.isEmpty ? nil : text }
@@ -414,14 +415,14 @@ public struct DetailsChanged: Sendable, Hashable, Codable {
 
 /// Something that happened at an instant of the call and is worth finding again.
 public struct Marker: Sendable, Hashable, Codable {
-    /// What happened: `paused`, `resumed`, `mark`, `muted`, `unmuted`, `camera-off`, `camera-on`, or `stalled`, when the
+    /// The event: `paused`, `resumed`, `mark`, `muted`, `unmuted`, `camera-off`, `camera-on`, or `stalled`, when the
     /// recorder's process stood still until now.
     public var name: String
     /// Whom it concerns.
     public var participant: String?
     /// Which track it concerns.
     public var track: Int?
-    /// More for people to read.
+    /// Additional human-readable text.
     public var text: String?
     /// For how long it has been so, in nanoseconds; only of `stalled`.
     public var lastedNanoseconds: Int64?
@@ -429,7 +430,7 @@ public struct Marker: Sendable, Hashable, Codable {
     /// The text of a `stalled` that was a suspended machine: the clock of the recording stood still as well.
     public static let suspended = "suspended"
 
-    /// Whether no time passed in the recording meanwhile.
+    /// Whether no time passed in the recording during the event.
     public var isSuspension: Bool { self.name == "stalled" && self.text == Self.suspended }
 
     /// A record with each part given.
@@ -453,7 +454,7 @@ public struct Marker: Sendable, Hashable, Codable {
     }
 }
 
-/// The last record of a recording that ended by itself.
+/// The last record of a recording that ended normally.
 public struct RecordingFinished: Sendable, Hashable, Codable {
     /// The reason that `tapedeck repair` gives.
     public static let repaired = "repaired"

@@ -51,7 +51,7 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
     /// A keyframe comes within a second of the request for it, with what H.264 needs for it.
     private static let longestBeginning: Int64 = 3_000_000_000
 
-    /// Whether so many packets are missing from a source that is recorded otherwise.
+    /// Whether this many packets are missing from a source that is recorded otherwise.
     func isLoss(_ figure: RefusedPackets) -> Bool {
         guard figure.packets > 0 else { return false }
         switch self {
@@ -63,7 +63,7 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
         }
     }
 
-    /// One line for people, without a full stop.
+    /// One human-readable line, without a full stop.
     public var text: String {
         switch self {
         case .noKeyframe: "no keyframe yet"
@@ -138,7 +138,7 @@ public struct RefusedPackets: Sendable, Hashable, Codable {
     }
 }
 
-/// What became of the RTP packets of one source (SSRC, RFC 3550 section 3) so far.
+/// Outcomes of the RTP packets of one source (SSRC, RFC 3550 section 3) so far.
 ///
 /// Every packet is counted once: `received` = `before` + `recorded` + `empty` + `waiting` + all that is `refused`. The left side
 /// is counted where packets are authenticated, each term of the right side where it happens. A later record of the same source
@@ -150,7 +150,7 @@ public struct SourceCounted: Sendable, Hashable, Codable {
     public var ssrc: UInt32
     /// The participant's id in the room; untrusted.
     public var participant: String
-    /// `video` or `audio`; `nil` if nothing tells.
+    /// `video` or `audio`; `nil` if unknown.
     public var media: String?
     /// The tracks of this recording that its media are in.
     public var tracks: [Int]
@@ -227,7 +227,7 @@ public struct SourceCounted: Sendable, Hashable, Codable {
 
     /// Whether media are missing from the recording for it: all of them, or more than a sender's beginning costs.
     ///
-    /// What never came is no business of the account: packets that are lost are counted by their sequence numbers.
+    /// The account does not cover media that never came: lost packets are counted by their sequence numbers.
     public var losesMedia: Bool { self.isUnrecorded || self.hasLoss }
 
     /// Whether more packets were refused for one reason than a sender's beginning costs; this stays true of an account that grows.
@@ -240,7 +240,8 @@ public struct SourceCounted: Sendable, Hashable, Codable {
 }
 
 extension SourceCounted {
-    /// What is refused, the most of it first, such as `142 packets: no keyframe yet (9.3 s)`; empty if nothing is.
+    /// Refused packets by reason, largest number first, such as `142 packets: no keyframe yet (9.3 s)`; empty if there
+    /// are none.
     public var refusedText: String {
         let sorted = self.refused.filter { $0.value.packets > 0 }.sorted {
             ($1.value.packets, $0.key.rawValue) < ($0.value.packets, $1.key.rawValue)

@@ -16,7 +16,7 @@ public struct TrackLayer: Sendable, Hashable, Codable {
     /// Whether the best layer is recorded.
     public var isBest: Bool { self.recorded != nil && self.recorded == self.offered.first }
 
-    /// One line for people, without a full stop.
+    /// One human-readable line, without a full stop.
     public var text: String {
         let best = self.offered.first ?? ""
         guard let recorded = self.recorded else { return "layer unknown, asked for \(best)" }

@@ -4,39 +4,39 @@ public import Basics
 
 /// Something that happened in a call, on the clock of an export.
 public struct CallEvent: Sendable, Hashable, Codable {
-    /// What happened.
+    /// The kind of an event.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         /// A participant came.
         case joined
         /// A participant went.
         case left
-        /// A participant's sound stopped.
+        /// A participant's audio stopped.
         case muted
-        /// A participant's sound came back.
+        /// A participant's audio came back.
         case unmuted
-        /// A participant's pictures stopped, or became black.
+        /// A participant's video stopped, or became black.
         case cameraOff = "camera-off"
-        /// A participant's pictures came back.
+        /// A participant's video came back.
         case cameraOn = "camera-on"
         /// The recording was paused.
         case paused
-        /// The recording went on after a pause.
+        /// The recording resumed after a pause.
         case resumed
-        /// The pictures of a track have another size.
+        /// The video of a track has another size.
         case resolutionChanged = "resolution-changed"
-        /// A participant's pictures or sound go on in another codec.
+        /// A participant's video or audio continues in another codec.
         case codecChanged = "codec-changed"
         /// Nothing of a track came for a second or more.
         case gap
-        /// Pictures that could not be decoded were left out.
+        /// Frames that could not be decoded were left out.
         case leftOut = "left-out"
-        /// The recorder stood still: nothing of anybody was taken.
+        /// The recorder stood still: nothing of any participant was taken.
         case stalled
-        /// Another process went on with the recording.
+        /// Another process continued the recording.
         case part
         /// The next recording of a series begins.
         case segment
-        /// Somebody marked the moment.
+        /// A person or a program marked the moment.
         case mark
     }
 
@@ -44,21 +44,21 @@ public struct CallEvent: Sendable, Hashable, Codable {
     public var nanoseconds: Int64
     /// How long it lasted, in nanoseconds, for `gap`, `leftOut` and `stalled`.
     public var durationNanoseconds: Int64?
-    /// What happened.
+    /// The kind of the event.
     public var kind: Kind
     /// Whom it concerns: the participant's id.
     public var participant: String?
-    /// What the participant is called in titles.
+    /// The participant's name in titles.
     public var name: String?
     /// Which of the export's tracks it concerns, from 1.
     public var track: Int?
-    /// Pictures or sound, where it concerns one of them.
+    /// Video or audio, if it concerns one of them.
     public var media: MediaKind?
     /// The size or codec before, the mark's text, the number of the part or segment.
     public var before: String?
     /// The size or codec from here on.
     public var after: String?
-    /// Whether the media alone tell it, and a still picture or a quiet room would look the same.
+    /// Whether it was inferred from the media alone: a still image or a quiet room would look the same.
     public var isGuess: Bool
 
     /// An event with each part given.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a journal tells of a call itself: who came and went, what was marked and written.
+/// The events of a call in its journal: participants that joined and left, marks, and messages.
 public struct Happenings: Sendable {
     /// One of them, on the session clock.
     public struct Moment: Sendable, Hashable {
@@ -8,7 +8,7 @@ public struct Happenings: Sendable {
         public var nanoseconds: Int64
         /// For how long it had been so by then.
         public var durationNanoseconds: Int64?
-        /// What it is.
+        /// Its kind.
         public var kind: CallEvent.Kind
         /// Whom it concerns: the participant's id.
         public var participant: String?
@@ -28,11 +28,11 @@ public struct Happenings: Sendable {
         public var text: String
     }
 
-    /// What happened, in order of the journal; at most 10,000.
+    /// The moments, in order of the journal; at most 10,000.
     public private(set) var moments: [Moment] = []
-    /// What was written, in order of the journal; at most 10,000.
+    /// The messages, in order of the journal; at most 10,000.
     public private(set) var messages: [Message] = []
-    /// What did not fit.
+    /// Number of events that did not fit.
     public private(set) var leftOutCount = 0
     private var present: Set<String> = []
     /// The number of the segment at hand; `nil` before the first.
@@ -49,7 +49,7 @@ public struct Happenings: Sendable {
         let at = entry.monotonicNanoseconds
         switch entry.record {
         case .participantJoined(let record):
-            // Who is there already only told its name.
+            // A participant that is already present only sent its name.
             guard self.present.insert(record.participant).inserted else { return }
             self.add(Moment(nanoseconds: at, kind: .joined, participant: record.participant))
         case .participantLeft(let record):
@@ -59,11 +59,11 @@ public struct Happenings: Sendable {
             let number = record.segment ?? 1
             defer { self.segment = number }
             guard let before = self.segment else { return }
-            // Who left while a segment was recorded that is not there, left unseen.
+            // Departures during a segment that is missing were not seen.
             if number != before + 1 { self.present = [] }
             self.add(Moment(nanoseconds: at, kind: .segment, text: String(number)))
         case .partStarted(let record):
-            // The new process meets everybody anew.
+            // The new process meets every participant again.
             self.present = []
             self.add(Moment(nanoseconds: at, kind: .part, text: String(record.part)))
         case .marker(let record):

@@ -76,7 +76,7 @@ public struct RecordingHistory: Sendable {
     public private(set) var arrivals: [String: Int64] = [:]
     /// Words to find it by.
     public private(set) var tags: [String] = []
-    /// What people wrote about it.
+    /// Notes about the recording.
     public private(set) var notes: String?
     /// In the order of the journal; the same number twice if the journal says so.
     public private(set) var tracks: [Track] = []

@@ -146,8 +146,17 @@ public final class WorkerProcess: Sendable {
                     self.waitingCommands.subtract(1, ordering: .relaxed)
                     switch command.command {
                     case .shutDown: self.shutDown("ordered", rooms, &deadline)
-                    case .join where deadline != nil: self.refuse(command, "the worker is shutting down", output)
-                    case .join(let order): self.join(order, command, &rooms, feed, heart, output, in: &group)
+                    case .be where deadline != nil: self.refuse(command, "the worker is shutting down", output)
+                    case .be(let spec, let revision):
+                        guard let room = rooms[spec.name] else {
+                            self.join(spec, revision, command, &rooms, feed, heart, output, in: &group)
+                            break
+                        }
+                        if room.isLeft {
+                            self.refuse(command, "the worker is leaving that room", output)
+                        } else {
+                            room.be(spec, revision: revision)
+                        }
                     default: self.forward(command, rooms, output)
                     }
                 case .garbage(let reason):
@@ -194,7 +203,8 @@ public final class WorkerProcess: Sendable {
     }
 
     private func join(
-        _ order: RoomSpec,
+        _ spec: RoomSpec,
+        _ revision: UInt64,
         _ command: NumberedCommand,
         _ rooms: inout [String: WorkerRoom],
         _ feed: AsyncStream<Input>.Continuation,
@@ -202,24 +212,22 @@ public final class WorkerProcess: Sendable {
         _ output: EventOutput,
         in group: inout DiscardingTaskGroup
     ) {
-        guard rooms[order.name] == nil else {
-            return self.refuse(command, "the worker is in that room already", output)
-        }
         guard rooms.count < Self.maximumRooms else {
             return self.refuse(command, "the worker is in \(Self.maximumRooms) rooms already", output)
         }
         var logger = self.logger.forSession()
-        logger[key: .roomName] = "\(order.name)"
-        if let name = order.displayName { logger[key: .recorderName] = "\(name)" }
+        logger[key: .roomName] = "\(spec.name)"
+        if let name = spec.displayName { logger[key: .recorderName] = "\(name)" }
         let plan: RoomPlan
         do {
-            plan = try RoomPlan(order)
+            plan = try RoomPlan(spec)
         } catch {
-            output.send(.left(room: order.name, .failed(message: error.message, retriable: false)))
+            output.send(.left(room: spec.name, .failed(message: error.message, retriable: false)))
             return
         }
         let room = WorkerRoom(
             plan,
+            revision: revision,
             host: self.host,
             makeSignaller: self.makeSignaller,
             traces: self.traces,
@@ -228,11 +236,11 @@ public final class WorkerProcess: Sendable {
         ) {
             output.send($0)
         }
-        rooms[order.name] = room
-        heart.watch(order.name, ask: { [control = room.control] in control.enqueue($0) }, isLeft: { room.isLeft })
+        rooms[spec.name] = room
+        heart.watch(spec.name, ask: { [control = room.control] in control.enqueue($0) }, isLeft: { room.isLeft })
         group.addTask {
             let reason = await room.run()
-            feed.yield(.roomEnded(order.name, reason))
+            feed.yield(.roomEnded(spec.name, reason))
         }
     }
 

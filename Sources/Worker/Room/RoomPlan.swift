@@ -67,11 +67,12 @@ struct RoomPlan: Sendable {
         settings.displayName = self.spec.shownName(records: true)
         settings.continues = self.spec.continues
         settings.take(record)
-        switch self.spec.ordered {
-        case nil: settings.isAutomatic = self.spec.record != nil && record.isAutomatic
-        case .record: settings.isAutomatic = true
-        case .pause: (settings.isAutomatic, settings.continuesPaused) = (true, true)
-        case .stop, .hold: settings.isAutomatic = false
+        switch self.spec.recording {
+        case _ where self.spec.record == nil: settings.isAutomatic = false
+        case .automatic: settings.isAutomatic = record.isAutomatic
+        case .on: settings.isAutomatic = true
+        case .paused: (settings.isAutomatic, settings.continuesPaused) = (true, true)
+        case .off: settings.isAutomatic = false
         }
         return settings
     }

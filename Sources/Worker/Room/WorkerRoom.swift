@@ -17,8 +17,8 @@ internal import Synchronization
 
 /// One room of a worker: a recorder for as long as the worker is in it, and one session after the other.
 ///
-/// A session ends before the room does only when what we send or ask for changes in a way that peers have to be told:
-/// then we leave and join again, and the recording goes on.
+/// `RoomLife` decides what to do about the room's spec, and this performs it. A session ends before the room does only when
+/// peers must be told of a change: then we leave and join again, and the recording continues.
 final class WorkerRoom: Sendable {
     private static let maximumWaitingCommands = 256
     private static let maximumStills = 4
@@ -36,43 +36,27 @@ final class WorkerRoom: Sendable {
     let orders: ControlThread
     /// Waits for the disk when the recording is finished: nothing of GStreamer waits for it.
     private let files: ControlThread
-    /// Longest time for a look into files that are to be sent, and until an order for the camera that somebody waits for
-    /// begins: less than the supervisor waits, so that nothing begins that it has given up.
+    /// Longest time for a look into what is to be sent, and for its capture.
     private let trialLimit: Duration
     private let filesLimit: Duration
     let send: @Sendable (WorkerEvent) -> Void
     private let makeSignaller: WorkerProcess.MakeSignaller
     private let traces: TraceSettings?
     private let logger: Logger
-    private let commands: AsyncStream<QueuedCommand>
-    private let feed: AsyncStream<QueuedCommand>.Continuation
+    private let inputs: AsyncStream<Input>
+    private let feed: AsyncStream<Input>.Continuation
     private let state: Mutex<State>
 
-    /// A command that waits for its turn.
-    private struct QueuedCommand {
-        let order: NumberedCommand
-        let deadline: OrderDeadline
+    private enum Input {
+        /// `RoomLife` may have something to do.
+        case change
+        case command(NumberedCommand)
     }
 
-    private struct State {
+    private struct State: ~Copyable {
+        var life: RoomLife
         var session: RoomSession?
         var camera: CameraSource?
-        var sends: SendSpec?
-        /// What the camera sends is being changed, also for an order that was given up meanwhile.
-        var isChangingCamera = false
-        /// What each order for the camera mutes that waits, in turn: that is muted already.
-        var expectedMutes: [CameraMutes] = []
-        /// The video codec that others are asked to send, where something else than the camera decides it.
-        var preferred: PreferredCodec?
-        /// Whether data channels are taken.
-        var recordsChat: Bool
-        /// Whether we are there to record, as others learn.
-        var records: Bool
-        /// Somebody ordered that nothing is recorded; other settings do not change that.
-        var isStopped: Bool
-        /// What the next session sends is not what this one does.
-        var isRejoining = false
-        var isLeaving = false
         /// Somebody wants it left; what was ordered before comes first.
         var isLeft = false
         /// The recording was finished, or could not be in time.
@@ -83,15 +67,12 @@ final class WorkerRoom: Sendable {
         var isChanged = true
         var lastStatus = ContinuousClock.now
 
-        /// Has the camera mute what orders mute that wait.
-        func muteWhatIsExpected() {
-            self.camera?.expect(self.expectedMutes.reduce(into: CameraMutes()) { $0.formUnion($1) })
-        }
+        init(life: consuming RoomLife) { self.life = life }
 
-        /// What an order mutes stays muted, whatever became of it.
-        mutating func mute(_ mutes: CameraMutes) {
-            self.sends?.mutes.formUnion(mutes)
-            self.camera?.mute(mutes)
+        /// Takes an input of the room's life; what is muted by it is muted at once.
+        mutating func live<Result: Sendable>(_ input: (inout RoomLife) -> Result) -> Result {
+            defer { self.camera?.hide(self.life.mutes) }
+            return input(&self.life)
         }
     }
 
@@ -100,9 +81,10 @@ final class WorkerRoom: Sendable {
     /// - Parameters:
     ///   - host: this host's name, for journals.
     ///   - filesLimit: how long its files may take to be completed.
-    ///   - trialLimit: how long a look into what is sent may take, and an order for it that somebody waits for.
+    ///   - trialLimit: how long a look into what is sent may take.
     init(
         _ plan: RoomPlan,
+        revision: UInt64,
         host: String,
         makeSignaller: @escaping WorkerProcess.MakeSignaller,
         traces: TraceSettings? = nil,
@@ -132,48 +114,25 @@ final class WorkerRoom: Sendable {
         self.outputs = RTPOutputs(plan.outputs, room: name, logger: logger) { event in
             send(WorkerEvent(event, room: name))
         }
-        (self.commands, self.feed) = AsyncStream.makeStream(
+        (self.inputs, self.feed) = AsyncStream.makeStream(
             bufferingPolicy: .bufferingOldest(Self.maximumWaitingCommands)
         )
-        self.state = Mutex(
-            State(
-                sends: spec.send,
-                preferred: spec.record?.preferredCodec,
-                recordsChat: self.recorderSettings.recordsChat,
-                records: spec.record != nil,
-                isStopped: spec.ordered == .stop || spec.ordered == .hold
-            )
-        )
+        self.state = Mutex(State(life: RoomLife(spec, revision: revision)))
+        self.feed.yield(.change)
     }
 
     // MARK: From the worker's task
 
-    /// Queues a command; false if too many wait.
-    ///
-    /// What it mutes is muted at once.
-    func perform(_ command: NumberedCommand) -> Bool {
-        guard case .camera(_, let order) = command.command else { return self.queue(command) }
-        let mutes = order?.mutes ?? CameraMutes()
-        self.state.withLock { state in
-            state.expectedMutes.append(mutes)
-            state.muteWhatIsExpected()
-        }
-        let isQueued = self.queue(command)
-        if !isQueued {
-            self.state.withLock { state in
-                state.mute(mutes)
-                _ = state.expectedMutes.popLast()
-                // One that is being performed would take it back.
-                if let last = state.expectedMutes.indices.last { state.expectedMutes[last].formUnion(mutes) }
-                state.muteWhatIsExpected()
-            }
-        }
-        return isQueued
+    /// Has the room be like this from now on.
+    func be(_ spec: RoomSpec, revision: UInt64) {
+        self.live { $0.be(spec, revision: revision) }
+        // If too many commands wait, it is its turn after the first of them.
+        self.feed.yield(.change)
     }
 
-    private func queue(_ command: NumberedCommand) -> Bool {
-        let queued = QueuedCommand(order: command, deadline: OrderDeadline(command, limit: self.trialLimit))
-        guard case .dropped = self.feed.yield(queued) else { return true }
+    /// Queues a command; false if too many wait.
+    func perform(_ command: NumberedCommand) -> Bool {
+        guard case .dropped = self.feed.yield(.command(command)) else { return true }
         return false
     }
 
@@ -195,7 +154,7 @@ final class WorkerRoom: Sendable {
         await withTaskGroup(of: LeaveReason?.self) { group in
             group.addTask { await self.runSessions() }
             group.addTask {
-                await self.performCommands()
+                await self.work()
                 return nil
             }
             group.addTask {
@@ -229,8 +188,7 @@ final class WorkerRoom: Sendable {
             await self.stopCamera()
             let rejoins = self.state.withLock { state in
                 state.session = nil
-                defer { state.isRejoining = false }
-                return state.isRejoining && !state.isLeaving
+                return state.life.sessionEnded()
             }
             if rejoins { continue }
             switch outcome {
@@ -244,13 +202,10 @@ final class WorkerRoom: Sendable {
 
     /// The next session; nil if the room is to be left.
     private func makeSession() async throws -> RoomSession? {
-        let (sends, preferred, recordsChat, records) = self.state.withLock { state in
-            // What changed until now is in this session already.
-            state.isRejoining = false
-            return (state.sends, state.preferred, state.recordsChat, state.records)
-        }
+        guard let calls = self.live({ $0.beginSession() }) else { return nil }
         var camera: CameraSource?
-        if let sends {
+        var refusal: String?
+        if let sends = calls.send {
             let logger = self.logger
             let name = self.plan.spec.shownName(records: false)
             do {
@@ -264,13 +219,14 @@ final class WorkerRoom: Sendable {
                 }
             } catch let error where Self.leavesOthers(error) {
                 // Who only listens is better than nobody.
-                self.fail("camera", "nothing is sent: \(error)")
+                refusal = "nothing is sent: \(error)"
+                self.refuse(.send, "nothing is sent: \(error)")
                 logger.error("nothing is sent", metadata: .tagged([.errorMessage: "\(error)"]))
             }
         }
         let session = RoomSession(
             signaller: self.makeSignaller(
-                self.plan.request(sends: camera != nil, records: records),
+                self.plan.request(sends: camera != nil, records: calls.records),
                 self.environment,
                 self.logger
             ),
@@ -282,24 +238,27 @@ final class WorkerRoom: Sendable {
                 announcement: self.announcement,
                 outputs: self.outputs,
                 camera: camera,
-                preferred: preferred ?? sends?.preferredCodec ?? .vp8,
-                recordsChat: recordsChat,
+                preferred: calls.preferred ?? calls.send?.preferredCodec ?? .vp8,
+                recordsChat: calls.takesChat,
                 logger: self.logger
             ),
             logger: self.logger
         ) { [weak self] fact in
             self?.note(fact)
         }
-        return self.state.withLock { state in
-            guard !state.isLeaving else { return nil }
+        let made = self.state.withLock { state -> RoomSession? in
+            switch state.life.sessionMade(usable: camera?.settings, refusal: refusal) {
+            case .leave: return nil
+            // A change came while it was made: it ends as soon as it begins.
+            case .stop: session.stop()
+            case .run: break
+            }
             (state.session, state.camera, state.isChanged) = (session, camera, true)
-            // What was muted meanwhile.
-            if let mutes = state.sends?.mutes { camera?.mute(mutes) }
-            state.muteWhatIsExpected()
-            // A change came meanwhile: it ends as soon as it begins, for one that has it.
-            if state.isRejoining { session.stop() }
+            camera?.hide(state.life.mutes)
             return session
         }
+        self.feed.yield(.change)
+        return made
     }
 
     /// Looks into what is to be sent, which may be on a slow disk: nothing of a call waits for it, and one that hangs keeps
@@ -365,30 +324,111 @@ final class WorkerRoom: Sendable {
         }
     }
 
-    // MARK: Commands
+    // MARK: Work
 
-    private func performCommands() async {
+    private func live<Result: Sendable>(_ input: (inout RoomLife) -> Result) -> Result {
+        self.state.withLock { $0.live(input) }
+    }
+
+    /// Performs commands and what the room's life asks for, until the room is to be left.
+    private func work() async {
         await withDiscardingTaskGroup { group in
-            for await queued in self.commands {
-                let (command, number) = (queued.order.command, queued.order.number)
-                if case .thumbnail(_, let participant) = command {
-                    self.startStill(of: participant, number: number, in: &group)
-                } else if let reason = await self.perform(command, by: queued.deadline) {
-                    self.fail(command.name, reason, number: number)
-                } else {
-                    self.send(.commandDone(room: self.plan.spec.name, command: command.name, number: number))
-                }
-                self.state.withLock { $0.isChanged = true }
+            for await input in self.inputs {
+                if case .command(let command) = input { await self.perform(command, in: &group) }
+                await self.settle(in: &group)
             }
+            // Files first: what is in them is safe while the peers are told.
+            await self.finishRecording(reason: "left")
+            let session = self.state.withLock { state in
+                state.life.leave()
+                return state.session
+            }
+            session?.stop()
             group.cancelAll()
         }
-        // Files first: what is in them is safe while the peers are told.
-        await self.finishRecording(reason: "left")
-        let session = self.state.withLock { state in
-            state.isLeaving = true
-            return state.session
+    }
+
+    /// Performs what the room's life asks for; looks and captures take their time next to everything else.
+    private func settle(in group: inout DiscardingTaskGroup) async {
+        while let action = self.live({ $0.next() }) {
+            switch action {
+            case .settings, .start, .resume, .pause, .stop, .outputs:
+                let refusal = await self.perform(action)
+                self.live { $0.done(action, refusal: refusal) }
+                if let refusal { self.refuse(action.part, refusal) }
+            case .look(let send): group.addTask { await self.look(into: send) }
+            case .capture(let send): group.addTask { await self.capture(send) }
+            case .rejoin: self.session?.stop()
+            case .refuse(let part, let reason): self.refuse(part, reason)
+            case .report: self.report()
+            }
         }
-        session?.stop()
+    }
+
+    /// Performs what recorder and outputs do; why not, if they could not.
+    private func perform(_ action: RoomLife.Action) async -> String? {
+        do {
+            switch action {
+            case .settings(let record):
+                var settings = self.recorderSettings
+                settings.take(record)
+                self.announcement.take(record.announcement)
+                self.recorder.take(settings)
+                return nil
+            case .start: return try await self.order { $0.record(endsPause: false) }
+            case .resume:
+                return try await self.order { recorder in
+                    let result = recorder.resume()
+                    // The recording that was paused may have ended.
+                    return result == .nothingRecorded ? recorder.record(endsPause: false) : result
+                }
+            case .pause: return try await self.order { $0.pause() }
+            case .stop:
+                defer { self.announcement.stopped() }
+                return try await self.order { $0.stopRecording() }
+            case .outputs(let outputs): return try await self.changeOutputs(outputs)
+            case .rejoin, .look, .capture, .refuse, .report: return nil
+            }
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    private func look(into send: SendSpec) async {
+        let found: Result<SendSpec, RoomLife.Refusal>
+        do {
+            let logger = self.logger
+            found = .success(
+                try await self.looking(for: self.trialLimit) {
+                    try send.reconciled(from: try PipelineCatalogue.load(directory: send.pipelines), logger: logger)
+                }
+            )
+        } catch {
+            found = .failure(RoomLife.Refusal(reason: "\(error)"))
+        }
+        if let reason = self.live({ $0.looked(found) }) { self.refuse(.send, reason) }
+        self.feed.yield(.change)
+    }
+
+    private func capture(_ send: SendSpec) async {
+        let camera = self.camera
+        let captured: RoomLife.Captured
+        do {
+            let limit = self.trialLimit
+            let isDone = try await self.control.runInTime("changing what is sent", deadline: limit, limit: limit) {
+                try camera?.capture(send) ?? false
+            }
+            captured = isDone ? .done : .needsSession
+        } catch {
+            captured = .refused("\(error)")
+        }
+        if let reason = self.live({ $0.captured(captured) }) { self.refuse(.send, reason) }
+        self.feed.yield(.change)
+    }
+
+    /// Says that a part of the spec is not in force.
+    private func refuse(_ part: RoomPart, _ reason: String) {
+        self.fail(part == .send ? "camera" : part.rawValue, reason)
     }
 
     private func fail(_ command: String, of participant: String? = nil, _ reason: String, number: UInt64? = nil) {
@@ -401,6 +441,18 @@ final class WorkerRoom: Sendable {
                 number: number
             )
         )
+    }
+
+    private func perform(_ order: NumberedCommand, in group: inout DiscardingTaskGroup) async {
+        let (command, number) = (order.command, order.number)
+        if case .thumbnail(_, let participant) = command {
+            self.startStill(of: participant, number: number, in: &group)
+        } else if let reason = await self.perform(command) {
+            self.fail(command.name, reason, number: number)
+        } else {
+            self.send(.commandDone(room: self.plan.spec.name, command: command.name, number: number))
+        }
+        self.state.withLock { $0.isChanged = true }
     }
 
     /// Stills wait for keyframes: the commands behind them do not.
@@ -423,19 +475,9 @@ final class WorkerRoom: Sendable {
     }
 
     /// Performs a command; why not, if it could not.
-    private func perform(_ command: WorkerCommand, by deadline: OrderDeadline) async -> String? {
+    private func perform(_ command: WorkerCommand) async -> String? {
         do {
             switch command {
-            case .record:
-                self.state.withLock { $0.isStopped = false }
-                return try await self.order { $0.record() }
-            case .stopRecording:
-                self.state.withLock { $0.isStopped = true }
-                return try await self.order { $0.stopRecording() }
-            case .pause:
-                return try await self.order { $0.pause() }
-            case .resume:
-                return try await self.order { $0.resume() }
             case .mark(_, let text):
                 let isMarked = try await self.orders.run("marking", deadline: Self.orderLimit) {
                     self.recorder.mark(text: text)
@@ -446,16 +488,9 @@ final class WorkerRoom: Sendable {
                     self.recorder.requestKeyframes(participant: participant)
                 }
                 return count > 0 ? nil : "no participant sends video"
-            case .camera(_, let order):
-                defer { self.takeMutes(of: order) }
-                return try await self.changeCamera(order, by: deadline)
-            case .recordOrder(_, let order):
-                return try await self.changeRecording(order)
-            case .outputs(_, let orders):
-                return try await self.changeOutputs(orders)
             case .graph:
                 return try await self.sendGraphs()
-            case .thumbnail, .join, .leave, .shutDown:
+            case .thumbnail, .be, .leave, .shutDown:
                 return "not a command for a room"
             }
         } catch {
@@ -473,26 +508,6 @@ final class WorkerRoom: Sendable {
         }
     }
 
-    private func changeRecording(_ order: RecordSpec?) async throws -> String? {
-        guard let order else { return try await self.order { $0.stopRecording() } }
-        var settings = self.recorderSettings
-        if let problem = order.problems.first { return problem.description }
-        settings.take(order)
-        self.announcement.take(order.announcement)
-        self.rejoin { state in
-            // Channels that are there may stay: what comes is not recorded. Others must know that we record now.
-            let isNew =
-                state.preferred != order.preferredCodec || order.chat && !state.recordsChat || !state.records
-            (state.preferred, state.recordsChat, state.records) = (order.preferredCodec, order.chat, true)
-            return isNew
-        }
-        let startsByItself = order.isAutomatic && !self.state.withLock { $0.isStopped }
-        return try await self.order { [settings] recorder in
-            recorder.take(settings)
-            return startsByItself ? recorder.record(endsPause: false) : .alreadySo
-        }
-    }
-
     private func changeOutputs(_ orders: [OutputSpec]) async throws -> String? {
         let settings: [RTPOutputSettings]
         do throws(RoomPlanError) {
@@ -502,84 +517,6 @@ final class WorkerRoom: Sendable {
         }
         try await self.control.run("changing the outputs") { self.outputs.take(settings) }
         return nil
-    }
-
-    /// An order for the camera was performed, or could not be: what it mutes is muted in any case.
-    private func takeMutes(of order: SendSpec?) {
-        self.state.withLock { state in
-            if let order { state.mute(order.mutes) }
-            if !state.expectedMutes.isEmpty { state.mute(state.expectedMutes.removeFirst()) }
-            state.muteWhatIsExpected()
-        }
-    }
-
-    /// Performs an order for the camera; one that was given up meanwhile changes nothing.
-    private func changeCamera(_ order: SendSpec?, by deadline: OrderDeadline) async throws -> String? {
-        if let problem = order?.problems.first { return problem.description }
-        if let order {
-            let (old, camera, isChanging) = self.state.withLock { ($0.sends, $0.camera, $0.isChangingCamera) }
-            let usable = try await self.usable(order, in: camera, within: try deadline.rest())
-            // A camera for a camera: nobody has to be told.
-            if let camera, let old, old != order || isChanging, old.preferredCodec == order.preferredCodec,
-                old.pipelines == order.pipelines
-            {
-                let isSwitched = try await self.control.runInTime(
-                    "changing what is sent",
-                    deadline: try deadline.rest(),
-                    limit: self.trialLimit
-                ) {
-                    // A timer may be late, and stands still while the machine is suspended.
-                    _ = try deadline.rest()
-                    self.state.withLock { $0.isChangingCamera = true }
-                    defer { self.state.withLock { $0.isChangingCamera = false } }
-                    guard try camera.capture(usable) else { return false }
-                    // Before this camera can end: the next session's sends the same, and what was muted meanwhile stays so.
-                    return self.state.withLock { state in
-                        guard state.camera === camera else { return false }
-                        state.sends = order
-                        state.sends?.mutes = camera.settings.mutes
-                        return true
-                    }
-                }
-                if isSwitched { return nil }
-            }
-        }
-        // Where nothing had to be looked for, too.
-        _ = try deadline.rest()
-        self.rejoin { state in
-            guard state.sends != order else { return false }
-            state.sends = order
-            return true
-        }
-        return nil
-    }
-
-    /// What can be sent of an order: what cannot be sent at all changes nothing.
-    private func usable(
-        _ order: SendSpec,
-        in camera: CameraSource?,
-        within limit: Duration
-    ) async throws -> SendSpec {
-        if let camera {
-            var same = camera.settings
-            same.mutes = order.mutes
-            // Nothing has to be looked for to be muted, where what is ordered is what is captured.
-            if same == order { return same }
-        }
-        let logger = self.logger
-        return try await self.looking(for: limit) {
-            try order.reconciled(from: try PipelineCatalogue.load(directory: order.pipelines), logger: logger)
-        }
-    }
-
-    /// Leaves and joins again if a change says that the calls have to be made anew; the recording goes on.
-    private func rejoin(_ change: (inout State) -> Bool) {
-        let session = self.state.withLock { state -> RoomSession? in
-            guard change(&state) else { return nil }
-            state.isRejoining = true
-            return state.session
-        }
-        session?.stop()
     }
 
     /// The session that runs at present.
@@ -600,33 +537,56 @@ final class WorkerRoom: Sendable {
         var announced: UInt64 = 0
         while (try? await Task.sleep(for: .seconds(1))) != nil {
             let isOutputChanged = self.outputs.takeChange()
-            let (session, camera, isDue) = self.state.withLock { state in
+            let (session, isDue) = self.state.withLock { state in
                 let isOld = ContinuousClock.now - state.lastStatus >= .milliseconds(4500)
-                let isDue = state.isChanged || isOutputChanged || isOld
-                if isDue { (state.isChanged, state.lastStatus) = (false, .now) }
-                return (state.session, state.camera, isDue)
+                return (state.session, state.isChanged || isOutputChanged || isOld)
             }
             if let number = self.announcement.current?.number, number != announced {
                 announced = number
                 session?.announce()
             }
-            let status = session?.status ?? RoomSessionStatus()
-            self.control.enqueue { [weak self] in
-                guard let self else { return }
-                self.recorder.presenceChanged(isEmpty: status.presentPeers.isEmpty)
-                guard isDue else { return }
-                let room = RoomStatus(
-                    status,
-                    self.recorder,
-                    self.outputs.status,
-                    camera,
-                    jitter: { session?.jitterMilliseconds(of: $0) },
-                    roundTrip: { session?.roundTripMilliseconds(of: $0) },
-                    refusedPackets: { session?.refusedPackets(of: $0) ?? 0 },
-                    droppedReports: { session?.droppedReports(of: $0) ?? 0 }
-                )
-                self.send(.status(room: self.plan.spec.name, room))
-            }
+            let isEmpty = session?.status.presentPeers.isEmpty ?? true
+            self.control.enqueue { [weak self] in self?.recorder.presenceChanged(isEmpty: isEmpty) }
+            if isDue { self.report() }
+        }
+    }
+
+    /// Sends a status, once the control thread has read it.
+    private func report() {
+        let (session, camera) = self.state.withLock { state in
+            (state.isChanged, state.lastStatus) = (false, .now)
+            return (state.session, state.camera)
+        }
+        self.control.enqueue { [weak self] in
+            guard let self else { return }
+            // Before what it says of the recorder: that is as new at least.
+            let inForce = self.state.withLock { $0.life.inForce }
+            var room = RoomStatus(
+                session?.status ?? RoomSessionStatus(),
+                self.recorder,
+                self.outputs.status,
+                camera,
+                jitter: { session?.jitterMilliseconds(of: $0) },
+                roundTrip: { session?.roundTripMilliseconds(of: $0) },
+                refusedPackets: { session?.refusedPackets(of: $0) ?? 0 },
+                droppedReports: { session?.droppedReports(of: $0) ?? 0 }
+            )
+            room.revision = inForce?.revision
+            if let refused = inForce?.refused, !refused.isEmpty { room.refused = refused }
+            self.send(.status(room: self.plan.spec.name, room))
+        }
+    }
+}
+
+extension RoomLife.Action {
+    /// The part of the spec that it is about.
+    fileprivate var part: RoomPart {
+        switch self {
+        case .settings: .record
+        case .start, .resume, .pause, .stop: .recording
+        case .outputs: .outputs
+        case .rejoin, .look, .capture, .report: .send
+        case .refuse(let part, _): part
         }
     }
 }

@@ -11,6 +11,7 @@ import GStreamer
 import Model
 import Observability
 import PipelineCatalogue
+import Platform
 import Rendering
 import Storage
 import SystemPackage
@@ -124,7 +125,8 @@ struct RunCommand: AsyncParsableCommand {
         } catch {
             problems += error.problems
         }
-        problems = DaemonConfiguration.located(problems + Self.storageProblems(path), in: path)
+        problems += Self.storageProblems(path) + Self.signingProblems(path)
+        problems = DaemonConfiguration.located(problems, in: path)
         problems += await Self.uploadProblems(path)
         guard problems.isEmpty else {
             guard self.common.json else { throw Self.refusal(problems) }
@@ -154,6 +156,17 @@ struct RunCommand: AsyncParsableCommand {
             return []
         } catch {
             return [ConfigurationProblem(file: path, key: "storage.directory", message: error.message)]
+        }
+    }
+
+    /// Why certificates could not be signed.
+    private static func signingProblems(_ path: String) -> [ConfigurationProblem] {
+        guard let key = try? DaemonConfiguration.loadPlaces(path: path).storage.signingKey else { return [] }
+        do throws(KeyFailure) {
+            _ = try SigningKey(file: key)
+            return []
+        } catch {
+            return [ConfigurationProblem(file: path, key: "storage.signing_key", message: error.description)]
         }
     }
 

@@ -79,7 +79,7 @@ import Testing
             let refused = try await client.send(.get, "/v1/rooms", token: "guess")
             #expect(refused.status == .tooManyRequests)
             #expect(refused.headers[.retryAfter] == "6")
-            // A right guess looks the same; a token that was used from here before goes on.
+            // A right guess looks the same; a token that was used from here before still works.
             #expect(try await client.send(.get, "/v1/rooms", token: "control-secret").status == .tooManyRequests)
             #expect(try await client.send(.get, "/v1/rooms", token: "read-secret").status == .ok)
             #expect(try await client.send(.get, "/healthz").status == .ok)

@@ -106,7 +106,7 @@ import Testing
         var (stream, _) = try self.stream(hub, filter: filter)
         _ = try await stream.next()
         hub.publish(event(1, .roomJoined))
-        // What is left out still moves the stream on.
+        // Events that are left out still move the stream on.
         let text = try await stream.text()
         #expect(text == ":\n\n")
         hub.publish(event(2, .recordingFinished))

@@ -145,7 +145,7 @@ import Testing
             #expect(found == "20261121T060000Z-r1/tracks/a.mkv\n20261121T060000Z-r1/manifest.json\n")
             let head = try await client.send(.head, Self.path)
             #expect(head.headers[.contentLength] == whole.headers[.contentLength])
-            // A download that was cut off goes on.
+            // A download that was cut off continues.
             for start in [1, 600, 131_071, bytes.count - 1025, bytes.count - 1] {
                 let tag = try #require(whole.headers[.eTag])
                 let rest = try await client.send(.get, Self.path, headers: [.range: "bytes=\(start)-", .ifRange: tag])

@@ -9,7 +9,7 @@ import Testing
 @testable import Control
 
 @Suite struct PageFileTests {
-    /// What index.html and the modules name, found without reading HTML or JavaScript: each name is quoted.
+    /// The names in index.html and the modules, found without parsing HTML or JavaScript: each name is quoted.
     private static func names(in text: String) -> Set<String> {
         let quoted = text.split(separator: "\"").map { $0.hasPrefix("./") ? $0.dropFirst(2) : $0 }
         return Set(

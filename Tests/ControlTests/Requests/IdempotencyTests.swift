@@ -48,7 +48,7 @@ import Testing
             #expect(cache.requested(key, body: [], now: .zero) == .perform)
         }
         #expect(cache.count <= 10)
-        // The answer to a request that was forgotten meanwhile has nowhere to go.
+        // The answer to a request that was forgotten in between has nowhere to go.
         cache.finished(.init(client: "a", target: "POST /", key: "0"), .noContent)
         #expect(cache.count <= 10)
     }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Control
 
-/// What metrics count requests under.
+/// The groups in which metrics count requests.
 @Suite struct RouteGroupTests {
     @Test(arguments: [
         ("/v1/rooms", RouteGroup.rooms), ("/v1/rooms/standup/record?x=/metrics", .rooms),

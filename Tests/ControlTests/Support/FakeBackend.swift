@@ -132,8 +132,9 @@ final class FakeBackend: ControlBackend {
         return RecordingTimeline(durationSeconds: 60, participants: [], events: [])
     }
 
-    func thumbnail(recording id: String) async throws(ControlError) -> [UInt8] {
+    func thumbnail(recording id: String, at second: Int?) async throws(ControlError) -> [UInt8] {
         _ = try await self.recording(id)
+        guard second ?? 0 < 60 else { throw ControlError(.notFound, "There is no video.") }
         return [0xff, 0xd8, 0xff, 0xd9]
     }
 

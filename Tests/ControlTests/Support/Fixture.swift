@@ -28,7 +28,7 @@ struct Fixture: Sendable {
         func advance(by duration: Duration) { self.time.withLock { $0 += duration } }
     }
 
-    /// What the requests so far were counted under.
+    /// The groups of the requests so far.
     final class Answered: Sendable {
         private let noted = Mutex<[RouteGroup]>([])
 

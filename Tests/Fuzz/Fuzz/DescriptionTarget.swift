@@ -76,7 +76,7 @@ enum DescriptionTarget {
         }
     }
 
-    /// What goes to webrtcbin is well-formed whatever came in.
+    /// Descriptions for webrtcbin are well-formed for any input.
     private static func checkInner(_ text: String) {
         guard let description = try? SessionDescription(parsing: text) else {
             fatalError("webrtcbin's text is garbage")
@@ -99,7 +99,7 @@ enum DescriptionTarget {
         + "m=video 9 UDP/TLS/RTP/SAVPF 96\r\n\(transport)a=setup:actpass\r\na=mid:video1\r\na=recvonly\r\n"
         + "a=rtpmap:96 VP8/90000\r\n"
 
-    /// What webrtcbin answers: the first codec of each m-line.
+    /// The answer of webrtcbin: the first codec of each m-line.
     private static func answer(to inner: String, sends: Bool) -> String {
         guard let offer = try? SessionDescription(parsing: inner) else { return "" }
         var text = "v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\ns=-\r\n"

@@ -2,7 +2,7 @@
 
 /// A parser or a machine that takes bytes from the network, or from the files of a recording.
 ///
-/// A target must not trap, must end quickly, and checks by `require` what has to hold for whatever it made of the bytes.
+/// A target must not trap, must end quickly, and checks by `require` the rules that hold for any result.
 struct FuzzTarget: Sendable {
     /// The name of the target and of its folders below `Corpus` and `Crashers`.
     let name: String

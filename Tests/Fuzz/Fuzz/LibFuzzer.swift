@@ -18,14 +18,14 @@ private let target: FuzzTarget = {
     return target
 }()
 
-/// What libFuzzer calls first; sets the target up before time and memory of inputs count.
+/// The first call of libFuzzer; sets the target up before time and memory of inputs count.
 @_cdecl("LLVMFuzzerInitialize")
 public func initializeFuzzer(_ count: UnsafeMutableRawPointer, _ arguments: UnsafeMutableRawPointer) -> CInt {
     target.run([])
     return 0
 }
 
-/// What libFuzzer calls with every input; a trap is a finding.
+/// The call of libFuzzer with every input; a trap is a finding.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     target.run(Array(UnsafeBufferPointer(start: bytes, count: count)))

@@ -41,7 +41,7 @@ struct RoomTarget {
 
     /// The longest text of a machine per byte of the input: a peer cannot make us talk without end.
     private static let amplification = 64
-    /// What a machine may say whatever it gets: joins, leaves, our own descriptions.
+    /// The output that a machine may have for any input: joins, leaves, our own descriptions.
     private static let allowance = 256 * 1024
 
     var target: FuzzTarget {
@@ -91,7 +91,7 @@ struct RoomTarget {
 
     private static let isShown = ProcessInfo.processInfo.environment["FUZZ_SHOW"] != nil
 
-    /// Prints what the machine made of a step, for whoever writes a seed.
+    /// Prints the machine's actions at a step, for authors of a seed.
     private static func show(_ step: @autoclosure () -> String, _ actions: ArraySlice<SignallingAction>) {
         guard self.isShown else { return }
         print(step())

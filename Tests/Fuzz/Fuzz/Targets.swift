@@ -76,7 +76,7 @@ extension FuzzTarget {
         require(all.violation != nil || found == all.messages, "messages depend on how the stream is cut")
     }
 
-    /// What an endpoint of WHIP or WHEP says beside its answer.
+    /// The links of a WHIP or WHEP endpoint in addition to its answer.
     @Sendable private static func readLinks(_ text: String) {
         let lines = text.split(separator: "\n").map(String.init)
         let answer = HTTPAnswer(status: 201, headers: lines.map { HTTPField("Link", $0) })

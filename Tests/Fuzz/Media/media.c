@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the C module does with each packet of a peer, fed by libFuzzer: the first byte of an input sets the target up, the
+// The C module's work on each packet of a peer, fed by libFuzzer: the first byte of an input sets the target up, the
 // rest are its packets. Built with the sanitizers of addresses and of undefined behaviour.
 
 #include <gst/gst.h>
@@ -19,7 +19,7 @@
 #include "receive/rtcp_filter.h"
 #include "receive/rtp_header.h"
 
-// What has to hold; libFuzzer keeps the input.
+// A rule that must hold; libFuzzer keeps the input.
 #define require(condition)                                                  \
     do {                                                                    \
         if (condition) break;                                               \
@@ -44,7 +44,7 @@ static uint16_t take_16(Input *input) {
     return (uint16_t)(high << 8 | take_byte(input));
 }
 
-// Bytes in memory of their own, so that what lies behind them is nobody's. The caller's.
+// Bytes in separate memory, which makes a read past their end an error. The caller's.
 static uint8_t *copy_of(const uint8_t *bytes, size_t size) {
     uint8_t *copy = malloc(size > 0 ? size : 1);
     memcpy(copy, bytes, size);
@@ -139,7 +139,7 @@ static bool is_even(void *user, uint32_t ssrc) {
     return ssrc % 2 == 0;
 }
 
-// Nobody unknown is described by a packet, and no item is private.
+// A packet describes no unknown source, and no item is private.
 static void check_descriptions(GstRTCPPacket *packet) {
     for (gboolean item = gst_rtcp_packet_sdes_first_item(packet); item; item = gst_rtcp_packet_sdes_next_item(packet)) {
         require(is_even(NULL, gst_rtcp_packet_sdes_get_ssrc(packet)));
@@ -164,7 +164,7 @@ static void check_packet(GstRTCPPacket *packet) {
     require(is_even(NULL, ssrc));
 }
 
-// Nobody unknown reports or is described by what is left, as GStreamer reads it.
+// The remaining packets report and describe no unknown source, as GStreamer reads them.
 static void rtcp_filter(Input input) {
     uint8_t *bytes = copy_of(input.bytes, input.size);
     size_t size = rtcp_filter_keep(&(RTCPFilter){.may_report = is_even, .is_known = is_even}, bytes, input.size);
@@ -203,7 +203,7 @@ static void feedback(Input input) {
         gst_buffer_unref(buffer);
         CTapedeckCongestionNews news = CTapedeck_congestion_take(congestion);
         require(news.arrived_bytes == news.arrived_packets * SIZE && news.bytes_on_their_way <= sent * SIZE);
-        // What was lost may arrive after all, and counts once more then.
+        // A lost packet may arrive after all, and counts once more then.
         accounted += news.arrived_packets;
         require(accounted <= sent && news.lost_packets <= sent);
     }
@@ -214,14 +214,14 @@ typedef struct {
     CTapedeckReorderWindow *window;
     int64_t now;
     bool has_begun;
-    // What comes out next, unless the sender counts anew.
+    // The next number, unless the sender restarted its numbers.
     uint16_t next;
     uint64_t kept;
     uint64_t taken;
     uint64_t lost;
 } Reordering;
 
-// What is taken out goes on by one, also over what is lost; `counts_anew`: but for the first.
+// The numbers taken out rise by one, also over losses; `counts_anew`: except the first.
 static void drain(Reordering *reordering, bool counts_anew) {
     for (;;) {
         CTapedeckNext step = CTapedeck_reorder_window_take(reordering->window, reordering->now);

@@ -27,7 +27,7 @@ public final class SHA256Hash {
         for byte in bytes { self.value &+= byte }
     }
 
-    /// The same digit sixteen times; what comes is hashed anew.
+    /// The same digit sixteen times; later bytes are hashed from the beginning.
     public func takePrefix() -> UInt64 {
         defer { self.value = 0 }
         return 0x1111_1111_1111_1111 * UInt64(self.value & 0x0F)

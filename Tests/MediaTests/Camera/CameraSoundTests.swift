@@ -36,7 +36,7 @@ import Testing
         func failed(_ now: UInt64) -> Bool { retry.failed(at: now * second) }
         func mayStart(_ now: UInt64) -> Bool { retry.mayStart(at: now * second) }
         #expect(mayStart(0) && !retry.isFailing)
-        // Told once.
+        // Reported once.
         #expect(failed(0) && retry.isFailing)
         #expect(!mayStart(9) && mayStart(10))
         var now: UInt64 = 0
@@ -69,7 +69,7 @@ import Testing
         }
         #expect(!hangs.began("a", at: 0) && !hangs.isLeftOut("a", at: 0))
         #expect(!hangs.began("b", at: 0) && !hangs.isLeftOut("a", at: 0))
-        // Told once.
+        // Reported once.
         #expect(hangs.began("a", at: 0) && hangs.isLeftOut("a", at: 0) && !hangs.isLeftOut("b", at: 0))
         #expect(!hangs.began("a", at: 0) && hangs.isLeftOut("a", at: 0))
         hangs.returned("a")
@@ -98,7 +98,7 @@ import Testing
         arguments: [
             ([0, 5, 9.9], []), ([10], ["silent"]), ([10, 11, 12], ["silent"]), ([11, 0.5, 3], ["silent", "heard"]),
             ([11, 0, 11], ["silent", "heard", "silent"]), ([-1, -1], []), ([11, -1, -1], ["silent"]),
-            // It was muted meanwhile: whether it is heard again shows later.
+            // It was muted in that time: whether it is heard again shows later.
             ([11, -1, 12], ["silent"]), ([11, -1, 0], ["silent", "heard"]),
         ] as [([Double], [String])]
     )

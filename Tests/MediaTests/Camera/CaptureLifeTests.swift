@@ -10,7 +10,7 @@ struct CaptureLifeTests {
         var life: CaptureLife
         var now: UInt64 = 1_000_000_000_000
         var seen: UInt64 = 100
-        /// What came of pictures and sound together, where it was looked at apart.
+        /// The sum of video and audio, where they were looked at separately.
         private var sounds: UInt64 = 1000
 
         init(_ kind: CaptureLife.Kind, hasSlate: Bool = true) {
@@ -37,7 +37,7 @@ struct CaptureLifeTests {
             return self.life.look(count: count, seen: self.seen, now: self.now)
         }
 
-        /// A look after so many milliseconds, also at how many pictures came; there was sound meanwhile, or none.
+        /// A look after this many milliseconds, also at the number of frames; there was audio in that time, or none.
         mutating func look(after milliseconds: UInt64, pictures: UInt64, hears: Bool = true) -> [CaptureLife.Action] {
             if hears { self.sounds += 1 }
             let actions = self.look(after: milliseconds, count: self.sounds)
@@ -45,7 +45,8 @@ struct CaptureLifeTests {
             return self.life.lookAtPictures(count: pictures, seen: self.seen, now: self.now)
         }
 
-        /// Waits for the first look that finds something, for so many seconds, while there is sound and no other picture.
+        /// Waits for the first look that finds something, for this many seconds, while there is audio and no other
+        /// frame.
         mutating func wait(_ seconds: UInt64, pictures: UInt64) -> [CaptureLife.Action] {
             for _ in 0..<seconds * 10 {
                 let actions = self.look(after: 100, pictures: pictures)
@@ -54,7 +55,7 @@ struct CaptureLifeTests {
             return []
         }
 
-        /// What looks at as many pictures in a row find as are remembered, a tenth of a second apart.
+        /// The result of as many looks in a row with frames as are remembered, a tenth of a second apart.
         mutating func showPictures() -> [CaptureLife.Action] {
             var actions: [CaptureLife.Action] = []
             for _ in 1...8 {
@@ -74,7 +75,7 @@ struct CaptureLifeTests {
         return told
     }
 
-    /// A stream whose pictures stopped, while its sound goes on.
+    /// A stream whose video stopped, while its audio continues.
     private static func withoutPictures(hasSlate: Bool = true) -> Told {
         var told = Self.playing(.stream, hasSlate: hasSlate)
         #expect(told.look(after: 100, pictures: told.seen - 1).isEmpty)
@@ -166,7 +167,7 @@ struct CaptureLifeTests {
         #expect(!told.life.wants(1) && !told.life.wants(2) && !told.life.isOpen)
         #expect(told.look(after: 999, count: 0).isEmpty)
         #expect(told.look(after: 1, count: 0) == [.open(2, hides: .everything)])
-        // It is told once that it is away, however often it is tried.
+        // It is reported once that it is away, however often it is tried.
         #expect(told.ended(2) == [.forgetPrepared, .close(2)])
         #expect(told.look(after: 1000, count: 0) == [.open(3, hides: .everything)])
         // Nor when opening it takes long.
@@ -246,16 +247,16 @@ struct CaptureLifeTests {
             number += 1
             #expect(told.opened(number).isEmpty)
         }
-        // Its sound is heard all the time, and people were told once.
+        // Its audio is heard all the time, and people were notified once.
         #expect(told.life.covered == .pictures && told.life.reports == 1)
         #expect(told.look(after: 100, pictures: 1) == [.show(number), .endSlate, .tell(.back)])
-        // They came: waits begin anew.
+        // They came: waits start again.
         #expect(told.showPictures().isEmpty)
         #expect(told.look(after: 600, pictures: told.seen).first == .hide(number, .pictures))
         #expect(told.look(after: 30_000, pictures: 0) == [.close(number), .open(number + 1, hides: .pictures)])
     }
 
-    /// A stream that gives a picture each so many seconds, as a camera for time-lapse, and of which that is known.
+    /// A stream that gives a frame each time this many seconds pass, like a time-lapse camera, with a known interval.
     private static func timeLapse(_ seconds: UInt64) -> Told {
         var told = Told(.stream)
         _ = told.start()
@@ -309,7 +310,7 @@ struct CaptureLifeTests {
         #expect(told.look(after: 100, pictures: 1) == [.show(1), .endSlate, .tell(.back)])
         var again = told
         #expect(again.look(after: 40_000, pictures: again.seen).isEmpty)
-        // Behind a second of pictures it is forgotten.
+        // After a second of frames it is forgotten.
         #expect(told.showPictures().isEmpty)
         #expect(told.look(after: 599, pictures: told.seen).isEmpty)
         #expect(told.look(after: 1, pictures: told.seen).first == .hide(1, .pictures))
@@ -335,7 +336,7 @@ struct CaptureLifeTests {
         _ = told.opened(1, patience: 5_000_000_000)
         #expect(told.look(after: 100, pictures: 50).isEmpty)
         #expect(told.look(after: 100, pictures: 51).isEmpty)
-        // The sound's last comes a bit later.
+        // The last audio comes a bit later.
         #expect(told.look(after: 100, pictures: 51).isEmpty)
         #expect(told.look(after: 4999, pictures: 51, hears: false).isEmpty)
         let silent = told.look(after: 1, pictures: 51, hears: false)
@@ -350,7 +351,7 @@ struct CaptureLifeTests {
         #expect(told.look(after: 600, pictures: 0, hears: false) == [.hide(1, .everything), .showSlate(.everything)])
         #expect(told.life.covered == .everything)
         #expect(told.look(after: 100, count: 1) == [.show(1), .endSlate, .tell(.back)])
-        // With pictures the rule for hidden passes is as before.
+        // With frames the rule for hidden passes is unchanged.
         #expect(told.look(after: 100, pictures: 50).isEmpty)
         #expect(told.look(after: 100, pictures: 51).isEmpty)
         #expect(told.life.givenUnseen(pictures: 0, sounds: 5) == 0)
@@ -362,13 +363,13 @@ struct CaptureLifeTests {
         let actions = failed.ended(1)
         #expect(actions == [.showSlate(.everything), .forgetPrepared, .close(1), .tell(.failed("broken"))])
         #expect(failed.look(after: 3000, pictures: 0) == [.open(2, hides: .everything)])
-        // One that takes long to open for its pictures.
+        // One that takes long to open because of its video.
         var slow = Self.withoutPictures()
         #expect(slow.look(after: 30_000, pictures: 0) == [.close(1), .open(2, hides: .pictures)])
         #expect(slow.look(after: 4999, pictures: 0).isEmpty)
         #expect(slow.look(after: 1, pictures: 0) == [.showSlate(.everything)])
         #expect(slow.opened(2) == [.hide(2, .everything)])
-        // A slate that cannot be shown is tried again; the pictures stay hidden until they come.
+        // A slate that cannot be shown is tried again; the video stays hidden until it comes.
         var bare = Self.withoutPictures()
         bare.life.slateFailed()
         #expect(
@@ -438,7 +439,7 @@ struct CaptureLifeTests {
         #expect(told.opened(11, count: 0) == [.prepare(12)])
         #expect(told.look(after: 10_000, count: 0) == [.forgetPrepared, .close(11)])
         #expect(told.look(after: 30_000, count: 0) == [.open(12, hides: .everything)])
-        // One so short that nobody looked meanwhile is seen from its next pass on.
+        // One so short that no look fell into it is seen from its next pass on.
         _ = told.opened(12, count: 0)
         #expect(
             told.ended(12, nil, count: 1) == [.endSlate, .tell(.back), .close(12), .open(13, hides: nil)]

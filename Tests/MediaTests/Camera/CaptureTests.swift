@@ -55,7 +55,7 @@ struct CaptureTests {
         #expect(try Self.sources(.test, nil, ["pattern": "ball"]).first?.plan.text(of: "pattern") == "ball")
     }
 
-    /// A pipeline of a capture file plays, and gives what encoders take: pictures, sound.
+    /// A pipeline of a capture file plays, and gives media that encoders take: video, audio.
     private func counts(
         _ video: MediaSource?,
         _ audio: MediaSource?,
@@ -142,7 +142,7 @@ struct CaptureTests {
         let folder = FileManager.default.temporaryDirectory.path + "/tapedeck-rtp-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        // Two ports that are free now; nobody is told of them in between.
+        // Two ports that are free now; no other program gets them in between.
         let ports = try Self.freePorts(2)
         let description = """
             v=0
@@ -201,7 +201,7 @@ struct CaptureTests {
         }
     }
 
-    /// The path of a camera's pictures behind the device, which a test source stands in for.
+    /// The path of a camera's frames after the device, which a test source replaces.
     @Test(arguments: ["video/x-raw", "image/jpeg", "video/x-h264"])
     func aCamerasPicturesBecomeWhatEncodersTake(coding: String) async throws {
         // No device gives 4:4:4, and not every decoder takes it.
@@ -232,7 +232,7 @@ struct CaptureTests {
         while output.count < 20, failure.first == nil, ContinuousClock.now < deadline {
             try await Task.sleep(for: .milliseconds(10))
         }
-        // What decodebin takes apart first is no end that its source expects.
+        // An error while decodebin still examines the stream is no end that its source expects.
         let complaint = failure.first
         pipeline.stop()
         #expect(complaint == nil, "capture/v4l2")
@@ -308,13 +308,13 @@ struct CaptureTests {
         #expect(camera.encoders.isEmpty)
         let (count, end) = (output.count, output.endNanoseconds)
         #expect(camera.frameCounts.encoded[.vp8] == count)
-        // Who comes again gets the same output, with time stamps that rise.
+        // A consumer that comes again gets the same output, with time stamps that rise.
         #expect(try camera.output(of: .vp8) === output)
         let again = try Receiver(output)
         try await self.wait("the test picture again") { output.count >= count + 10 }
         #expect(output.endNanoseconds > end)
         #expect(again.consumer.counters.pushed > 0)
-        // Who takes an output whose encoder has ended is seen.
+        // A consumer of an output whose encoder has ended is seen.
         again.stop()
         try await self.wait("nothing open again") { camera.graphs.isEmpty }
         let late = try Receiver(output)
@@ -405,7 +405,8 @@ struct CaptureTests {
         #expect(camera.encoders == [.vp8: "encode/vp8enc"])
     }
 
-    /// A picture in eight seconds is none for three of them, as of an IP camera whose encoder stalls.
+    /// For the rule, a frame in eight seconds counts as none for three of them, as with an IP camera whose encoder
+    /// stalls.
     @Test
     func picturesThatStopWhileTheSoundGoesOnAreReplacedByASlateAndTakenBack() async throws {
         let slow = Self.capture(
@@ -447,7 +448,7 @@ struct CaptureTests {
         init() throws {
             self.folder = FileManager.default.temporaryDirectory.path + "/tapedeck-stuck-\(UUID().uuidString)"
             try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
-            // To open it for reading waits until somebody opens it for writing.
+            // Opening it for reading waits until it is opened for writing.
             guard mkfifo(self.folder + "/pipe", 0o600) == 0 else { throw CocoaError(.fileWriteUnknown) }
             let launch = """
                 filesrc name=source location=\(self.folder)/pipe ! video/x-raw,format=I420,width=320,height=180,framerate=30/1 \
@@ -456,7 +457,7 @@ struct CaptureTests {
             self.entry = CaptureTests.capture("stuck", launch)
         }
 
-        /// Lets whoever hangs go on: the end of what there is to read.
+        /// Lets the hanging reader continue: the end of the data.
         func release() {
             let descriptor = Glibc.open(self.path, O_RDWR | O_NONBLOCK)
             close(descriptor)
@@ -544,12 +545,12 @@ struct CaptureTests {
         let end = output.endNanoseconds
         try await self.wait("the bars") { output.count >= count + 20 }
         #expect(output.endNanoseconds > end)
-        // What nobody gives changes nothing.
+        // An unknown source changes nothing.
         other.video = MediaSource("nothing")
         #expect(throws: CaptureError.self) { try camera.capture(other) }
         #expect(camera.graphs.keys.contains("capture bars"))
         #expect(camera.settings.video == MediaSource("bars"))
-        // For these peers have to be told.
+        // Peers must be notified of these.
         var silent = settings
         silent.audio = nil
         #expect(try !camera.capture(silent))
@@ -634,14 +635,13 @@ struct CaptureTests {
         #expect(try opened(camera, microphone, mutes: "video") == ["slate", "alsa"])
         #expect(try opened(camera, microphone, mutes: "audio") == ["v4l2", "slate"])
         #expect(try opened(camera, microphone, mutes: "video audio") == ["slate", "slate"])
-        // What is no device goes on, so that it is where it would be.
+        // A source that is no device continues, which keeps its position.
         #expect(try opened(.file("a"), .file("a"), mutes: "video audio") == ["file"])
         #expect(try opened(.test, microphone, mutes: "video") == ["test", "alsa"])
     }
 
-    /// As an order does of which only the mute holds.
     @Test
-    func aDeviceThatIsMutedWithoutAChangeIsClosed() async throws {
+    func aDeviceThatIsMutedIsClosed() async throws {
         var device = Self.capture("device", "videotestsrc name=lens is-live=true ! identity name=out_video")
         device.file.requires = ["v4l2src"]
         let pipelines = PipelineCatalogue(try PipelineCatalogue.load().entries + [device])
@@ -655,14 +655,16 @@ struct CaptureTests {
         defer { receiver.stop() }
         func isOpen() -> Bool { camera.graphs.values.contains { $0.contains("lens") } }
         try await self.wait("pictures of the device") { isOpen() && output.count >= 10 }
-        var mutes = CameraMutes()
-        mutes.isVideoMuted = true
-        camera.mute(mutes)
+        var muted = settings
+        muted.isVideoMuted = true
+        camera.hide(muted.mutes)
+        #expect(camera.mutes == muted.mutes && isOpen(), "at once")
+        #expect(try camera.capture(muted))
         try await self.wait("no device") { !isOpen() }
         let before = output.count
         try await self.wait("pictures of the slate") { output.count >= before + 10 }
-        #expect(!isOpen() && camera.mutes == mutes)
-        // It is opened again with the next order that shows it.
+        camera.hide(CameraMutes())
+        #expect(!isOpen() && camera.mutes == muted.mutes)
         #expect(try camera.capture(settings))
         try await self.wait("the device again") { isOpen() }
     }

@@ -64,7 +64,7 @@ private final class Followed {
         #expect(rate.taken().isStepDue)
         #expect(!rate.taken().isStepDue)
         #expect(rate.fresh.isStepDue && rate.fresh.step == PictureLadder.steps[1])
-        // All bits are back at once, the picture in steps.
+        // All bits are back at once, the frame size in steps.
         #expect(rate.follow(Self.limit(1_000_000), at: 2 * Self.second) == .tell)
         #expect(rate.isReduced)
         #expect(rate.follow(Self.limit(1_000_000), at: 7 * Self.second) == .tell)
@@ -91,7 +91,7 @@ private final class Followed {
         }
         #expect(!follow(wide, [Self.limit(1_500_000)], at: 0))
         #expect(follow(narrow, [Self.limit(600_000)], at: 1))
-        // What the others say meanwhile does not undo it.
+        // Messages of the others in that time do not undo it.
         for now: UInt64 in 2..<10 { #expect(!follow(wide, [Self.limit(1_500_000)], at: now)) }
         #expect(camera.reductions == 1)
         #expect(follow(narrow, [], at: 10))

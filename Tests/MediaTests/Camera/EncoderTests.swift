@@ -87,7 +87,7 @@ extension CaptureTests {
             #expect(file.hostFindings() == [])
         }
 
-        /// An encoder of a codec, of which pictures may never come.
+        /// An encoder of a codec, which may never give frames.
         private static func encoder(_ name: String, _ launch: String, rank: Int, isProbed: Bool = false) -> PipelineFile
         {
             var file = PipelineFile(kind: .encode, name: name, description: "A test.", launch: launch)
@@ -99,7 +99,7 @@ extension CaptureTests {
         }
 
         private static let failing = [
-            // A text that does not parse; caps that never agree; an element that fails with its fifth picture.
+            // A text that does not parse; caps that never agree; an element that fails with its fifth frame.
             ("launch", "vp8enc name=in_video speed=9000 ! identity name=out_video", false),
             ("caps", "vp8enc name=in_video ! capsfilter caps=video/x-h264 ! identity name=out_video", false),
             ("later", "vp8enc name=in_video ! identity name=out_video error-after=5", false),
@@ -230,14 +230,14 @@ extension CaptureTests {
             let output = try await Self.control.run("the camera", deadline: .seconds(30)) {
                 try camera.output(of: .vp8)
             }
-            // Somebody takes it.
+            // A receiver takes it.
             let receiver = try Receiver(output)
             defer { receiver.stop() }
             try await Self.wait { camera.encoders.isEmpty }
             #expect(camera.encoders.isEmpty)
             let count = output.count
             #expect(count > 0)
-            // Who comes meanwhile gets the same, in which there is something later.
+            // A consumer that comes in between gets the same, in which there is something later.
             let second = try await Self.control.run("the camera again", deadline: .seconds(30)) {
                 try camera.output(of: .vp8)
             }
@@ -262,10 +262,10 @@ extension CaptureTests {
                 try camera.output(of: .vp8)
             }
             #expect(camera.encoders == [.vp8: "encode/stuck"])
-            // Somebody takes it.
+            // A receiver takes it.
             let receiver = try Receiver(output)
             defer { receiver.stop() }
-            // Nobody waits for the one that hangs.
+            // Nothing waits for the one that hangs.
             let start = ContinuousClock.now
             try await Self.wait { receiver.consumer.counters.pushed >= 20 }
             #expect(receiver.consumer.counters.pushed >= 20)

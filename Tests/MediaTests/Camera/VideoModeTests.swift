@@ -6,7 +6,7 @@ import Testing
 @testable import Media
 
 struct VideoModeTests {
-    /// A UVC webcam, as `v4l2src` tells it in READY.
+    /// A UVC webcam, in the caps of `v4l2src` in READY.
     private static let webcam = """
         video/x-raw, format=(string)YUY2, width=(int)1280, height=(int)720, pixel-aspect-ratio=(fraction)1/1, \
         framerate=(fraction){ 10/1, 5/1 }; \
@@ -17,7 +17,7 @@ struct VideoModeTests {
         framerate=(fraction){ 30/1, 15/1 }; \
         image/jpeg, width=(int)640, height=(int)480, framerate=(fraction){ 30/1, 15/1 }
         """
-    /// A board camera with a coder of its own: ranges with steps, and H.264.
+    /// A board camera with an internal coder: ranges with steps, and H.264.
     private static let board = """
         video/x-raw, format=(string){ YUY2, UYVY, I420 }, width=(int)[ 32, 2592, 2 ], height=(int)[ 32, 1944, 2 ], \
         framerate=(fraction)[ 1/1, 90/1 ]; \
@@ -42,7 +42,7 @@ struct VideoModeTests {
         (1280, 720, 30, webcam, "image/jpeg,width=1280,height=720,framerate=30/1"),
         (1280, 720, 10, webcam, "video/x-raw,width=1280,height=720,framerate=10/1"),
         (640, 480, 30, webcam, "video/x-raw,width=640,height=480,framerate=30/1"),
-        // A larger picture rather than a smaller one.
+        // A larger frame rather than a smaller one.
         (1600, 900, 30, webcam, "image/jpeg,width=1920,height=1080,framerate=30/1"),
         (3840, 2160, 30, webcam, "image/jpeg,width=1920,height=1080,framerate=30/1"),
         (320, 240, 24, webcam, "video/x-raw,width=640,height=480,framerate=24/1"),

@@ -16,23 +16,27 @@ import Testing
         announcement.note(.finished(folder, part: 1, reason: "stopped"))
     }
 
-    private static func withFolder(_ body: (RecordingFolder) -> Void) throws {
+    private static func withFolders(_ body: (RecordingFolder, RecordingFolder) -> Void) throws {
         let storage = NSTemporaryDirectory() + "announcement-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: storage) }
-        body(try RecordingFolder.create(storage: storage, room: "r", start: .now()))
+        let (first, second) = (
+            try RecordingFolder.create(storage: storage, room: "r", start: .now()),
+            try RecordingFolder.create(storage: storage, room: "r", start: .now())
+        )
+        body(first, second)
     }
 
     @Test func isThereWhileARecordingIsMadeAndOnceForASeries() throws {
-        try Self.withFolder { folder in
+        try Self.withFolders { folder, next in
             let announcement = Announcement("recorded")
             #expect(announcement.current?.number == nil)
             Self.started(announcement, folder)
             #expect(announcement.current?.number == 1 && announcement.current?.text == "recorded")
             // The next segment begins before the last one is closed.
-            Self.started(announcement, folder)
+            Self.started(announcement, next)
             Self.finished(announcement, folder)
             #expect(announcement.current?.number == 1)
-            Self.finished(announcement, folder)
+            Self.finished(announcement, next)
             #expect(announcement.current?.number == nil)
             announcement.take("another")
             Self.started(announcement, folder)
@@ -40,8 +44,21 @@ import Testing
         }
     }
 
+    /// A client that stops and records again at once is quicker than the disk.
+    @Test func aRecordingBehindOneThatWasStoppedIsAnnouncedAgain() throws {
+        try Self.withFolders { folder, next in
+            let announcement = Announcement("recorded")
+            Self.started(announcement, folder)
+            announcement.stopped()
+            #expect(announcement.current?.number == nil)
+            Self.started(announcement, next)
+            Self.finished(announcement, folder)
+            #expect(announcement.current?.number == 2)
+        }
+    }
+
     @Test func withoutATextThereIsNone() throws {
-        try Self.withFolder { folder in
+        try Self.withFolders { folder, _ in
             let announcement = Announcement(nil)
             Self.started(announcement, folder)
             #expect(announcement.current?.number == nil)

@@ -147,15 +147,24 @@ import Testing
 
     @Test func multicastNamesAreLookedUpWhereTheHostCan() async {
         let found = await withCheckedContinuation { continuation in
-            self.book().lookUp(multicastName: "me.local") { continuation.resume(returning: $0) }
+            self.book().lookUp(candidate: "me.local") { continuation.resume(returning: $0) }
         }
         #expect(found == ["192.0.2.9"])
+    }
+
+    @Test func otherNamesAreLookedUpEverywhere() async {
+        let found = await withCheckedContinuation { continuation in
+            self.book(knowsMulticastNames: false).lookUp(candidate: "six.example.org") {
+                continuation.resume(returning: $0)
+            }
+        }
+        #expect(found == ["2001:db8::2"])
     }
 
     @Test func elseItIsSaidOnce() {
         let log = InMemoryLogHandler()
         let book = self.book(knowsMulticastNames: false, log: log)
-        for _ in 0..<3 { book.lookUp(multicastName: "me.local") { _ in Issue.record("nobody was asked") } }
+        for _ in 0..<3 { book.lookUp(candidate: "me.local") { _ in Issue.record("nobody was asked") } }
         #expect(log.entries.map(\.level) == [.notice])
     }
 

@@ -10,11 +10,11 @@ import Testing
 @testable import GStreamer
 @testable import Media
 
-/// What goes through the tunnel to a TURN server over TLS: here to one that sends everything back.
+/// The tunnel to a TURN server over TLS: here to one that sends everything back.
 @Suite(.timeLimit(.minutes(2))) struct TLSTunnelTests {
     private static let loop = MultiThreadedEventLoopGroup.singleton.next()
 
-    /// A name with an address of each kind, of which nobody listens on the first.
+    /// A name with an address of each kind, of which the first has no listener.
     private struct TwoAddresses: Resolver, Sendable {
         func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
             Self.found("127.0.0.1", port)

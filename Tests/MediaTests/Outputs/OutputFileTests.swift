@@ -18,7 +18,7 @@ extension CaptureTests {
 
         private static var files: [PipelineFile] { ((try? PipelineCatalogue.load()) ?? .init([])).files(.output) }
 
-        /// What a pipeline's bus said.
+        /// The messages of a pipeline's bus.
         private final class Said: Sendable {
             private let events = Mutex<[BusEvent]>([])
 
@@ -40,8 +40,8 @@ extension CaptureTests {
             while !isThere(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(20)) }
         }
 
-        /// Black and silence into every file, by its name: what is written is complete, nobody is waited for, and a server
-        /// that is not there is an error.
+        /// Black and silence into every file, by its name: the output is complete, nothing waits for a participant, and
+        /// a missing server is an error.
         @Test(arguments: Self.files.map(\.name).filter { $0 != Self.loopback })
         func everyOutputFileRuns(name: String) async throws {
             try await Self.run(name)
@@ -105,7 +105,7 @@ extension CaptureTests {
             #expect(text.contains("segment00000.ts") && text.contains("#EXT-X-ENDLIST"), "output/\(name): \(text)")
         }
 
-        /// What a stuck sink is noticed by.
+        /// The signs of a stuck sink.
         @Test(arguments: [
             ("identity name=in_video sleep-time=1000000 ! fakesink", true), ("fakesink name=in_video", false),
         ])

@@ -26,11 +26,11 @@ import Testing
         _ = places.take(for: "a")
         _ = places.take(for: "b")
         places.leave("a")
-        // The third place belonged to nobody.
+        // The third slot was never taken.
         #expect(places.take(for: "c") == 2)
         #expect(places.take(for: "a") == 0)
         for name in ["b", "c", "a"] { places.leave(name) }
-        // Whoever is new gets the place that was left first.
+        // A new participant gets the slot that was left first.
         #expect(places.take(for: "d") == 1)
         #expect(places.take(for: "e") == 2)
     }
@@ -251,7 +251,7 @@ import Testing
 }
 
 @Suite struct SpeakerChoiceTests {
-    /// Who is shown after each second, given bytes of sound a second.
+    /// The participant shown after each second, given bytes of audio a second.
     private static func speakers(_ seconds: [[String: UInt64]]) -> [String?] {
         var choice = SpeakerChoice()
         var totals: [String: UInt64] = [:]

@@ -33,7 +33,7 @@ import Testing
         #expect(told.wanted(Self.ada) == [.start(1, Self.ada)])
         #expect(told.life.isRunning)
         #expect(told.wanted(Self.ada) == [])
-        // Somebody else: files are completed first.
+        // Another participant: files are completed first.
         #expect(told.wanted(Self.bob) == [.end(1)])
         #expect(!told.life.isRunning)
         #expect(told.wanted(Self.bob) == [])
@@ -72,7 +72,7 @@ import Testing
         #expect(told.wanted(Self.ada) == [.tell(.recovered)])
         #expect(told.life.problem == nil)
         #expect(told.wanted(Self.ada) == [])
-        // What was is forgotten: the next try comes at once.
+        // Earlier failures are forgotten: the next try comes at once.
         #expect(told.failed(10) == [.stop(10), .tell(.failed(reason: "broken"))])
         #expect(told.wanted(Self.ada) == [.start(11, Self.ada)])
     }
@@ -89,7 +89,7 @@ import Testing
         var told = Told()
         _ = told.wanted(Self.ada)
         for _ in 1..<PipelineOutputLife.patience { #expect(told.wanted(Self.ada, isFull: true) == []) }
-        // It moves: counted anew.
+        // It moves: the count starts again.
         #expect(told.wanted(Self.ada) == [])
         for _ in 1..<PipelineOutputLife.patience { #expect(told.wanted(Self.ada, isFull: true) == []) }
         let actions = told.wanted(Self.ada, isFull: true)
@@ -113,7 +113,7 @@ import Testing
         let reason = "it takes no more: what is sent to it is stuck"
         #expect(tells == [.tell(.failed(reason: reason))])
         #expect(told.life.problem == reason)
-        // Ten looks until it is given up, and the longest wait.
+        // Ten looks until it fails, and the longest wait.
         let distances = zip(starts, starts.dropFirst()).map { $1 - $0 }
         #expect(distances.last == Duration.seconds(40), "\(distances)")
         // It takes something again.

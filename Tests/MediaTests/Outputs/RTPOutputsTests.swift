@@ -13,7 +13,7 @@ import Testing
 @testable import Media
 
 @Suite struct RTPOutputsTests {
-    /// What outputs said.
+    /// The events of outputs.
     final class Said: Sendable {
         private let events = Mutex<[RTPOutputEvent]>([])
 
@@ -28,7 +28,7 @@ import Testing
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
     }
 
-    /// Nobody listens at these ports, and no packet is sent: what is tested is who would be sent where.
+    /// These ports have no listener, and no packet is sent: the test checks which participant would be sent where.
     private func settings(_ change: (inout OutputSpec) -> Void = { _ in }) -> RTPOutputSettings {
         var spec = OutputSpec(host: "127.0.0.1")
         spec.videoPort = 5004
@@ -78,7 +78,7 @@ import Testing
         #expect(self.text == nil)
         #expect(outputs.status.map(\.state) == [.idle])
         self.add("a", to: outputs)
-        // Sound may be about to come.
+        // Audio may be about to come.
         #expect(self.text == nil)
         self.add("a", .opus, to: outputs)
         let first = try #require(self.text)
@@ -90,7 +90,7 @@ import Testing
         self.add("b", to: outputs)
         #expect(outputs.status.first?.sessions.map(\.participant) == ["a"])
         outputs.left(participant: "a")
-        // The place is free for who is there, whose sound may be about to come.
+        // The slot is free for the participant that is present, whose audio may be about to come.
         #expect(outputs.status.first?.sessions.map(\.participant) == ["b"])
         #expect(self.text == nil)
         self.add("b", .opus, to: outputs)
@@ -235,7 +235,7 @@ import Testing
         for addresses in [["127.0.0.2", "127.0.0.1"], []] {
             host.move(to: addresses)
             let asked = host.asked
-            // Whoever is asked for the second time has taken the first answer.
+            // A resolver asked for the second time means that its first answer was taken.
             await self.wait {
                 outputs.tick(now: later); return host.asked >= asked + 2
             }
@@ -267,7 +267,7 @@ import Testing
         let (picture, sound) = (track(1, .vp8), track(2, .opus))
         output.settle([picture], names: ParticipantNames(), speaker: nil, now: 1_000_000_000)
         #expect(output.status.sessions.first?.streams.map(\.isSilent) == [false])
-        // Sound begins, and nothing was heard of the picture for so long.
+        // Audio begins, and no video came for this long.
         output.settle([picture, sound], names: ParticipantNames(), speaker: nil, now: 7_500_000_000)
         #expect(output.status.sessions.first?.streams.map(\.isSilent) == [true, false])
         output.close()

@@ -39,7 +39,7 @@ private func written(
         #expect(playlist.text(isEnded: true) == playlist.text() + "#EXT-X-ENDLIST\n")
     }
 
-    /// Sequence numbers go on, whatever falls out of the window, and no end is in between.
+    /// Sequence numbers continue, whatever falls out of the window, and no end is in between.
     @Test func thePipelineAfterItGoesOn() {
         let earlier = SegmentPlaylist(written(from: 13, ["a13", "a14", "a15"], isEnded: true))
         var last = earlier
@@ -99,7 +99,7 @@ private func written(
         get throws { Set(try FileManager.default.contentsOfDirectory(atPath: self.folder)).subtracting(["index.m3u8"]) }
     }
 
-    /// What a pipeline does that writes so many segments, of which the playlist names three and four are kept.
+    /// Runs a pipeline that writes this many segments, of which the playlist names three and four are kept.
     private func run(_ keeper: PlaylistKeeper, _ count: Int, at milliseconds: Int64) throws -> [String] {
         let location = keeper.begin(segments: 3, files: 4, milliseconds: milliseconds)
         let name = URL(filePath: location).lastPathComponent
@@ -116,7 +116,7 @@ private func written(
 
     @Test func namesNeverRepeatAndOldFilesGo() throws {
         defer { try? FileManager.default.removeItem(atPath: self.folder) }
-        // Of a version before, and of somebody else.
+        // Files of a version before, and of another program.
         for name in ["segment00007.ts", "segment-a.ts", "note.txt"] {
             try Data().write(to: URL(filePath: self.folder + "/" + name))
         }

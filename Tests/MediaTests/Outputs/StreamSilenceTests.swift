@@ -5,13 +5,13 @@ import Testing
 @testable import Media
 
 @Suite struct StreamSilenceTests {
-    /// Pictures and sound, looked at once a second.
+    /// Video and audio, looked at once a second.
     private struct Looks {
         var video = StreamSilence()
         var audio = StreamSilence()
         var now: Int64 = 1_000_000_000_000
 
-        /// Whether pictures, and sound, are silent after each of so many looks.
+        /// Whether video, and audio, are silent after each of this many looks.
         mutating func look(_ count: Int, video hasVideo: Bool, audio hasAudio: Bool) -> [[Bool]] {
             (0..<count).map { _ in
                 self.now += 1_000_000_000
@@ -30,7 +30,7 @@ import Testing
         var looks = Looks()
         #expect(looks.look(3, video: true, audio: true) == Array(repeating: [false, false], count: 3))
         let gone = looks.look(60, video: false, audio: true)
-        // The last packet came 20 ms before the last look with pictures.
+        // The last packet came 20 ms before the last look with video.
         #expect(gone == Array(repeating: [false, false], count: 5) + Array(repeating: [true, false], count: 55))
         // A packet now and then is no stream that is back.
         for _ in 0..<5 {

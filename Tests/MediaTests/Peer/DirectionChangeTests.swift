@@ -12,10 +12,10 @@ import Testing
 
 @testable import Media
 
-/// A peer that pauses and goes on: its offers change direction, and the media pipeline is not told.
+/// A peer that pauses and resumes: its offers change direction, and the media pipeline does not notice.
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct DirectionChangeTests {
-    /// A camera and a recorder, each behind a connection of its own, of which one has offered.
+    /// A camera and a recorder, each with a separate connection, one of which has offered.
     private final class Talk {
         let control = ControlThread(name: "control")
         let camera: CameraSource
@@ -23,7 +23,7 @@ struct DirectionChangeTests {
         let offerer: PeerConnection
         let answerer: PeerConnection
         let offer: SessionDescription
-        /// What the answerer tells.
+        /// The events of the answerer.
         let answered: AsyncStream<ConnectionEvent>
         let answeredFeed: AsyncStream<ConnectionEvent>.Continuation
         private let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
@@ -144,7 +144,7 @@ struct DirectionChangeTests {
         return media
     }
 
-    /// webrtcbin takes a sender where nobody listens yet, and a second one for an m-line that comes later.
+    /// webrtcbin takes a sender before the peer listens, and a second one for an m-line that comes later.
     @Test
     func ourVideoMovesToAnotherMLineAndBack() async throws {
         let talk = try await Talk(5, cameraOffers: false)
@@ -174,7 +174,7 @@ struct DirectionChangeTests {
         try await talk.end()
     }
 
-    /// On hold nothing is sent, and what nobody takes is not coded either.
+    /// On hold nothing is sent, and media without a receiver are not encoded either.
     @Test
     func aPeerThatHoldsTheCallGetsNothingUntilItGoesOn() async throws {
         let talk = try await Talk(7, cameraOffers: false)
@@ -200,7 +200,7 @@ struct DirectionChangeTests {
         try await talk.end()
     }
 
-    /// A room may get another `min_bitrate` while it goes on.
+    /// A room may get another `min_bitrate` during a call.
     @Test
     func theRateFollowsTheNetworkFromWhenItMay() async throws {
         var settings = TestSession.small

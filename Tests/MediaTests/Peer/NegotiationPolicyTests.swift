@@ -7,7 +7,7 @@ import Testing
 @testable import Media
 
 @Suite struct NegotiationPolicyTests {
-    /// What a server offers of one publisher.
+    /// A server's offer of one publisher.
     private static let offer = """
         v=0
         o=- 5 1 IN IP4 192.0.2.1

@@ -15,7 +15,7 @@ import Testing
 
     @Test func ofSoManyParticipantsAndNoMore() {
         var counts = EndedCounts()
-        // Who was never refused anything takes no place.
+        // A participant that was never refused anything takes no slot.
         for number in 0..<EndedCounts.maximumParticipants { counts.add(0, of: "good \(number)") }
         for number in 0...EndedCounts.maximumParticipants { counts.add(1, of: "\(number)") }
         #expect(counts["0"] == 1 && counts["\(EndedCounts.maximumParticipants)"] == 0)

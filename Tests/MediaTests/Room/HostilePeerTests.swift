@@ -17,7 +17,7 @@ struct HostilePeerTests {
     private static let recorderName = PeerID("recorder")
     private static let mallory = PeerID("mallory")
 
-    /// What a test sees while recorder and camera are in their call.
+    /// Objects of a test while recorder and camera are in their call.
     private struct Call {
         let room: SharedRoom
         let recorder: RecorderThread
@@ -93,7 +93,7 @@ struct HostilePeerTests {
             #expect(await self.eventually { call.count("peer_stale") == 1 })
             #expect(call.recording.status.connectedPeers.isEmpty)
             #expect(!call.recording.status.hasEnded)
-            // What was recorded stays.
+            // The recording stays.
             let units = call.units
             #expect(units.count == 2)
             #expect(units.allSatisfy { $0 > 5 })
@@ -181,7 +181,7 @@ struct HostilePeerTests {
                 _ in
             }
         }
-        // What is loaded once and stays.
+        // Descriptors that are opened once and stay.
         let first = open(1)
         await first.open()
         await first.close(reason: "over")

@@ -12,7 +12,7 @@ import Timeline
 
 @testable import Media
 
-/// What a process holds: the things that a peer must not leave behind.
+/// The holdings of a process: the things that a peer must not leave behind.
 private struct Holdings: CustomStringConvertible {
     var descriptors: Int
     var threads: Int
@@ -42,7 +42,7 @@ private struct Holdings: CustomStringConvertible {
         return most
     }
 
-    /// Pools may hold a few threads and descriptors more; objects belong to nobody else.
+    /// Pools may hold a few threads and descriptors more; objects have no other owner.
     func isWithin(_ other: Holdings, slack: Int) -> Bool {
         self.descriptors <= other.descriptors + slack && self.threads <= other.threads + slack
             && self.objects <= other.objects
@@ -133,7 +133,7 @@ struct JoinLeaveTests {
         #expect(after.isWithin(before, slack: 3), "before: \(before); after \(Self.joins) joins: \(after)")
         try await control.run("camera", deadline: .seconds(60)) { camera.stop() }
         try await control.run("recorder", deadline: .seconds(60)) { recorder.finish(reason: "test over") }
-        // A recording takes a limited number of tracks; the next one goes on.
+        // A recording takes a limited number of tracks; the next one continues.
         var entries: [JournalEntry] = []
         for folder in try RecordingFolder.list(storage: storage) {
             try Journal.events(of: folder) { entries.append($0) }

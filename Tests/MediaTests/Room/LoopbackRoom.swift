@@ -80,7 +80,7 @@ enum TestSession {
         return CameraSource(settings: settings, pipelines: try PipelineCatalogue.load(), logger: Self.logger)
     }
 
-    /// What costs little to encode.
+    /// Video that costs little to encode.
     static let small = {
         var settings = SendSpec()
         (settings.width, settings.height, settings.framesPerSecond) = (320, 180, 15)

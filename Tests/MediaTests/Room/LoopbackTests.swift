@@ -115,7 +115,7 @@ struct LoopbackTests {
         #expect(result.recorder.status.failure == nil)
     }
 
-    /// Whoever offers, and whether the sender names its sources or not.
+    /// For either offerer, and whether the sender names its sources or not.
     @Test(arguments: [true, false], [true, false])
     func whatIsMissingOfThePictureIsAskedFor(cameraOffers: Bool, namesSources: Bool) async throws {
         let descriptions = SDPLog()
@@ -132,7 +132,7 @@ struct LoopbackTests {
         )
         defer { try? FileManager.default.removeItem(atPath: result.storage) }
         #expect(result.recorder.status.tracks.count == 2)
-        // Sound is concealed, not repeated.
+        // Audio is concealed, not repeated.
         #expect(result.reorderBuffers.sorted { !$0 && $1 } == [false, true])
         let sent = try SessionDescription(parsing: #require(descriptions.texts.withLock { $0.first }))
         #expect(sent.media.map(\.media) == ["audio", "video"])

@@ -14,7 +14,7 @@ import Testing
 @testable import GStreamer
 @testable import Media
 
-/// A recorder whose units are made by hand, in a storage directory of its own.
+/// A recorder whose units are made by hand, in a separate storage directory.
 final class RecorderFeed: Sendable {
     let recorder: RecorderThread
     let storage: String

@@ -5,8 +5,8 @@ import Synchronization
 
 /// A room of any number of members that lives in this process.
 ///
-/// Who is there first offers to the newcomer. Members that are no `SharedRoomMember` exist as senders of `inject`
-/// only; what is sent to them is kept.
+/// The members already present offer to the newcomer. Members that are no `SharedRoomMember` exist as senders of
+/// `inject` only; messages to them are kept.
 final class SharedRoom: Sendable {
     private let state = Mutex(State())
 
@@ -24,12 +24,12 @@ final class SharedRoom: Sendable {
         for other in others { other.receive(.peerArrived(member.name)) }
     }
 
-    /// Makes a member receive what nobody sent.
+    /// Makes a member receive an event that no one sent.
     func inject(_ event: RoomEvent, into name: PeerID) {
         self.state.withLock { $0.members[name] }?.receive(event)
     }
 
-    /// What was sent to peers that do not exist.
+    /// Commands to peers that do not exist.
     var undelivered: [(from: PeerID, command: RoomCommand)] { self.state.withLock { $0.undelivered } }
 
     fileprivate func deliver(_ event: RoomEvent, to name: PeerID, from sender: PeerID, as command: RoomCommand) {
@@ -60,7 +60,7 @@ final class SharedRoomMember: Signaller {
     private let left: AsyncStream<Void>
     private let leave: AsyncStream<Void>.Continuation
 
-    /// With `vanishes`, the others are not told when it leaves.
+    /// With `vanishes`, the others are not notified when it leaves.
     init(_ name: String, in room: SharedRoom, vanishes: Bool = false) {
         self.name = PeerID(name)
         self.room = room

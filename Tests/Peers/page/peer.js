@@ -27,6 +27,10 @@ async function startPeer(given) {
       video: { width, height, frameRate: options.fps },
     });
   }
+  if (options.stereo) {
+    stream.removeTrack(trackOf("audio"));
+    stream.addTrack(tones());
+  }
   socket = options.sky ? new SkyRTCSocket(options.url) : new RoomSocket(options.url, options.eio, options.transport);
   socket.on("joined", inOrder((room, id, details) => {
     if (ownID) return;
@@ -68,6 +72,20 @@ function preferCodec(pc) {
     // Sorting keeps the order of equals.
     transceiver.setCodecPreferences(taken.sort((one, two) => isOther(one) - isOther(two)));
   }
+}
+
+// Another tone in each ear.
+function tones() {
+  const context = new AudioContext();
+  const merger = context.createChannelMerger(2);
+  const destination = context.createMediaStreamDestination();
+  for (const [channel, frequency] of [[0, 440], [1, 1760]]) {
+    const oscillator = new OscillatorNode(context, { frequency });
+    oscillator.connect(merger, 0, channel);
+    oscillator.start();
+  }
+  merger.connect(destination);
+  return destination.stream.getAudioTracks()[0];
 }
 
 const memberOf = (id) => (isMesh ? id ?? "" : "");
@@ -141,6 +159,7 @@ const changes = {
     const transceiver = pc.addTransceiver(paintedTrack(), { direction: "sendonly", streams: [new MediaStream()] });
     transceiver.isScreen = true;
   },
+  "add sound": (pc) => { pc.addTransceiver(tones(), { direction: "sendonly", streams: [new MediaStream()] }); },
   // The camera that is received moves to the other m-line.
   "other receiver": (pc) => {
     const [first, other = pc.addTransceiver("video", { direction: "inactive" })] = pc.getTransceivers()
@@ -179,13 +198,18 @@ const settings = {
     options.codec = codec;
     preferCodec(pc);
   },
+  "sound": (pc, codec) => {
+    const transceiver = pc.getTransceivers().find(({ receiver }) => receiver.track.kind === "audio");
+    const { codecs } = RTCRtpSender.getCapabilities("audio");
+    transceiver.setCodecPreferences(codecs.filter(({ mimeType }) => mimeType.toLowerCase() === `audio/${codec}`));
+  },
 };
 
 async function set(name, value) {
   return inOrder(async () => {
     for (const connection of connections.values()) {
       await settings[name](connection.pc, value);
-      if (name === "codec" || name === "direction") await offer(connection);
+      if (["codec", "direction", "sound"].includes(name)) await offer(connection);
       report({ event: "set", what: `${name} ${value}`, at: Date.now() / 1000 });
     }
   })();
@@ -259,8 +283,11 @@ function send(connection, description) {
   if (options.alterFingerprint) {
     sdp = sdp.replace(/(a=fingerprint:\S+ )(..)/g, (line, start, octet) => start + (octet === "00" ? "01" : "00"));
   }
+  if (options.stereo) sdp = inStereo(sdp);
   emit(connection.member, { type: description.type, sdp });
 }
+
+const inStereo = (sdp) => sdp.replace(/(useinbandfec=[01])/g, "$1;stereo=1;sprop-stereo=1");
 
 async function offer(connection) {
   await connection.pc.setLocalDescription(await connection.pc.createOffer());

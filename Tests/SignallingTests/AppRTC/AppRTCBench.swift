@@ -75,7 +75,7 @@ struct AppRTCBench {
         self.bench.feed(.webSocket(.received(.text(text))))
     }
 
-    /// The requests that nobody has answered, in order.
+    /// The unanswered requests, in order.
     var open: [HTTPRequest] {
         self.requests.filter { !self.answered.contains($0.id.rawValue) }
     }
@@ -121,7 +121,7 @@ struct AppRTCBench {
         if self.open.contains(where: { $0.id.rawValue.hasPrefix("removal") }) { self.answer("removal", "OK") }
     }
 
-    /// What was sent on the WebSocket: `register`, or the type of a message.
+    /// The frames sent on the WebSocket: `register`, or the type of a message.
     var frames: [String] {
         self.bench.sent.compactMap { action in
             guard case .sendWebSocket(.text(let text)) = action, let value = try? JSONValue(parsing: text) else {

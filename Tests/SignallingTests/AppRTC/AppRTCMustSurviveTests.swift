@@ -145,7 +145,7 @@ import Testing
             room.bench.feed(.webSocket(.opened))
             #expect(room.frames == ["register", "register"])
         case .sdesOnlyOffer:
-            // What it is refused for is the media layer's to say.
+            // The media layer reports the reason of the refusal.
             try Self.expectHandedOver("m=audio 9 RTP/SAVPF 111\r\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x\r\n")
         case .planBOffer:
             try Self.expectHandedOver("m=video 9 UDP/TLS/RTP/SAVPF 100\r\na=mid:video\r\na=ssrc:1 msid:a b\r\n")
@@ -154,7 +154,7 @@ import Testing
         case .audioOnlyOffer: try Self.expectHandedOver("m=audio 9 UDP/TLS/RTP/SAVPF 111\r\na=mid:0\r\n")
         case .duplicatePayloadTypes: try Self.expectHandedOver("m=video 9 UDP/TLS/RTP/SAVPF 100 96 100\r\na=mid:0\r\n")
         case .peerVanishesWithoutAWord:
-            // The media say that it is gone: we leave, which makes it call anew if it is alive, and come back.
+            // The loss of media shows that it is gone: we leave, which makes it redial if it is alive, and come back.
             var room = try AppRTCBench.called()
             let connection = try #require(room.bench.connections[.unidentified])
             room.bench.feed(session: .connection(connection, .connected))

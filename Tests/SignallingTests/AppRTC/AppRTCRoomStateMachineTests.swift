@@ -262,7 +262,7 @@ import Testing
         #expect(room.bench.timers.isSuperset(of: [Timer.resume.name, Timer.reconnect.name]))
         room.bench.feed(.timerFired(Timer.reconnect.name))
         room.bench.feed(.webSocket(.closed(SignallingError(.unreachable, "refused", blame: .network))))
-        // What we say meanwhile waits.
+        // Our messages in that time wait.
         room.bench.feed(.command(.answer(to: .unidentified, sdp: "v=0")))
         room.bench.feed(.timerFired(Timer.reconnect.name))
         room.bench.feed(.webSocket(.opened))
@@ -382,7 +382,7 @@ import Testing
         room.bench.feed(.attempt(note: Self.note))
         room.answer("leave")
         #expect(room.bench.sent.contains(.note(nil)))
-        // The peer of that process hears of it, and calls anew.
+        // The peer of that process gets it, and redials.
         room.answer("bye", "OK")
         room.fail("removal")
         #expect(
@@ -448,7 +448,7 @@ import Testing
                 phases.insert(room.bench.machine.phase.rawValue)
                 room.bench.feed(input)
                 if case .ended = phase { #expect(room.bench.machine.phase == .ended) }
-                // What comes late from the network changes nothing where nobody waits for it.
+                // Late data from the network change nothing where they are not awaited.
                 switch (phase, input) {
                 case (.idle, .webSocket), (.idle, .answered), (.fullWait, .webSocket), (.joining, .webSocket),
                     (_, .stream), (_, .answered), (_, .requestFailed):

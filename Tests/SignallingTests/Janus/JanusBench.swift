@@ -34,7 +34,7 @@ struct JanusBench {
         self.call = CallBench(address.makeMachine(options))
     }
 
-    // MARK: What we sent
+    // MARK: Our requests
 
     /// Every message on the WebSocket and every body of a request.
     var sent: [JSONValue] {
@@ -70,7 +70,7 @@ struct JanusBench {
         try #require(self.sent.last { Self.word($0).split(separator: " ").first.map(String.init) == word })
     }
 
-    // MARK: What the server says
+    // MARK: Messages of the server
 
     mutating func receive(_ text: String) {
         self.call.feed(.webSocket(.received(.text(text))))

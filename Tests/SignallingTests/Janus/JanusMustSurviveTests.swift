@@ -16,7 +16,7 @@ import Testing
         bench.receive(#"{"janus":"trickle","session_id":11,"sender":31,"candidate":\#(candidate)}"#)
     }
 
-    /// Feeds a subscribed call one candidate and expects what is handed over; the call goes on.
+    /// Feeds a subscribed call one candidate and expects the result; the call continues.
     private static func expect(_ members: String, hands expected: ICECandidate?) throws {
         var bench = try JanusBench()
         try bench.join()
@@ -157,7 +157,7 @@ import Testing
             let deep = String(repeating: "[", count: 100) + String(repeating: "]", count: 100)
             try Self.survivesMessage(#"{"janus":"event","data":\#(deep)}"#, "message that is not JSON")
         case .sdesOnlyOffer:
-            // What it is refused for is the media layer's to say.
+            // The media layer reports the reason of the refusal.
             try Self.expectHandedOver("m=audio 9 RTP/SAVPF 111\r\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x\r\n")
         case .planBOffer:
             // Janus before 1.0 names its m-lines so.
@@ -168,7 +168,7 @@ import Testing
         case .duplicatePayloadTypes:
             try Self.expectHandedOver("m=video 9 UDP/TLS/RTP/SAVPF 100 96 100\r\na=mid:0\r\n")
         case .peerVanishesWithoutAWord:
-            // Its media say so: we subscribe anew, and learn from the refusal that it is gone.
+            // Its media show it: we subscribe again, and learn from the refusal that it is gone.
             var bench = try JanusBench()
             try bench.join()
             try bench.offer()

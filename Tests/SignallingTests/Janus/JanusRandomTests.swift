@@ -6,7 +6,7 @@ import Testing
 
 @testable import Signalling
 
-/// Random inputs in any order, from fixed seeds, against what has to hold always.
+/// Random inputs in any order, from fixed seeds, against rules that must always hold.
 @Suite struct JanusRandomTests {
     private static let texts = [
         #"{"janus":"success","transaction":"T","session_id":11,"data":{"id":N}}"#,

@@ -63,7 +63,7 @@ import Testing
         bench.call.feed(.webSocket(.opened))
         #expect(bench.words == ["destroy", "create"])
         #expect(bench.sent.first?["session_id"] == .integer(77))
-        // Nobody cares what becomes of it.
+        // The result does not matter.
         try bench.answer("destroy", #""janus":"error","session_id":77,"error":{"code":458,"reason":"gone"}"#)
         try bench.create()
         #expect(bench.words.last == "join 21")
@@ -143,7 +143,7 @@ import Testing
         bench.call.feed(.webSocket(.refused(status: status, body: [])))
         #expect(bench.failure?.code == code)
         #expect(bench.failure?.message.contains("h:8188 answered \(status)") == true)
-        // Nobody tries again after a refusal.
+        // There is no retry after a refusal.
         guard code == .unreachable else { return }
         bench.call.reconnect(note: nil)
         bench.call.feed(.webSocket(.opened))
@@ -264,7 +264,7 @@ import Testing
                 + #""participants":[{"id":99,"publisher":true},{"id":8,"publisher":true},{"id":5,"publisher":false},"#
                 + #"{"id":9,"display":"Bea","publisher":true}]}}"#
         )
-        // The first publisher left meanwhile, another one came, and one of the members sends nothing.
+        // The first publisher left in between, another one came, and one of the members sends nothing.
         #expect(bench.news() == ["detach 31", "attach"])
         #expect(bench.call.events.suffix(2) == [.peerLeft(JanusBench.feed), .peerNamed(PeerID("9"), "Bea")])
     }
@@ -345,7 +345,7 @@ import Testing
         var bench = try Self.overHTTP()
         bench.call.feed(.answered(request, HTTPAnswer(status: status)))
         #expect(bench.failure?.code == expected)
-        // Empty: nobody tries again.
+        // Empty: there is no retry.
         guard !next.isEmpty else { return }
         bench.call.reconnect(note: nil)
         #expect(bench.words.last == next)

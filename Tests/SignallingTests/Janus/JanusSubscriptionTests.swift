@@ -96,7 +96,7 @@ import Testing
         #expect(bench.words.last == "detach 31")
         #expect(bench.call.events.last == .peerLeft(JanusBench.feed))
         #expect(bench.call.connections.isEmpty)
-        // A member that never sent is nobody.
+        // A member that never sent does not count.
         let events = bench.call.events.count
         bench.event(21, #"{"videoroom":"event","room":1234,"\#(key)":7}"#)
         #expect(bench.call.events.count == events)
@@ -127,7 +127,7 @@ import Testing
         #expect(bench.call.openings == 1)
     }
 
-    /// Of who came while our WebSocket was away no m-lines are listed.
+    /// The m-lines of a publisher that came while our WebSocket was away are not listed.
     @Test func newMediaOfAPublisherWithoutAListAreSubscribedTo() throws {
         var bench = try Self.joined()
         bench.event(21, #"{"videoroom":"event","room":1234,"publishers":[{"id":7}]}"#)
@@ -179,7 +179,7 @@ import Testing
         #expect(bench.call.timers.contains(Self.again))
         bench.call.feed(.timerFired(Self.again))
         #expect(bench.words.last == "attach")
-        // A timer of a publisher that is gone, or that nobody knows, does nothing.
+        // A timer of a publisher that is gone, or unknown, does nothing.
         bench.event(21, #"{"videoroom":"event","leaving":7}"#)
         let count = bench.words.count
         bench.call.feed(.timerFired(Self.again))
@@ -212,7 +212,7 @@ import Testing
         #expect(bench.news() == [])
     }
 
-    /// A claimed session tells nothing of connections that ended on our side meanwhile.
+    /// A claimed session does not report connections that ended on our side in between.
     @Test func whatEndedWhileTheWebSocketWasAwayIsBegunAnew() throws {
         var bench = try JanusBench(sends: true)
         try bench.join()

@@ -4,7 +4,7 @@ import Basics
 
 @testable import Signalling
 
-/// What the LAN suites write and read on the wire.
+/// The wire format of the LAN suites.
 enum LANBench {
     static let line = "candidate:1 1 udp 2122260223 192.0.2.31 51000 typ host"
     static let peer = PeerID("192.0.2.31")
@@ -26,7 +26,7 @@ enum LANBench {
 
     static let candidate = Self.message("candidate", Self.line, more: #","label":"0","id":"audio""#)
 
-    /// What a stream action carries, as events with their `sdp`.
+    /// The content of a stream action, as events with their `sdp`.
     static func sent(_ actions: [SignallingAction]) -> [(event: String, sdp: String)] {
         actions.compactMap { action in
             guard case .sendStream(let bytes) = action,

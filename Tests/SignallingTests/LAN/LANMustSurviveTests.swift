@@ -128,7 +128,7 @@ import Testing
             bench.feed(LANBench.message("offer", LANBench.sdp(session: 8)))
             #expect(bench.applied.count == 2)
         case .sdesOnlyOffer:
-            // What it is refused for is the media layer's to say.
+            // The media layer reports the reason of the refusal.
             Self.expectHandedOver("m=audio 9 RTP/SAVPF 111\r\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x\r\n")
         case .planBOffer:
             Self.expectHandedOver("m=video 9 UDP/TLS/RTP/SAVPF 100\r\na=mid:video\r\na=ssrc:1 msid:a b\r\n")
@@ -147,7 +147,7 @@ import Testing
             bench.feed(.stream(.connected(peer: "192.0.2.31:5556")))
             #expect(LANBench.sent(bench.sent).map(\.event) == ["offer", "offer"])
         case .serverRestarts:
-            // There is no server; the app that waits is started anew.
+            // There is no server; the app that waits is restarted.
             var bench = LANBench.dialled()
             bench.feed(.stream(.disconnected(nil)))
             guard case .attemptFailed(let error) = bench.end else {

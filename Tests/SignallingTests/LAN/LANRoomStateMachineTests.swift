@@ -44,7 +44,7 @@ import Testing
         return machine
     }
 
-    /// What an action is, in a word.
+    /// The name of an action.
     private static func name(_ action: SignallingAction) -> String {
         switch action {
         case .event(.joined): "joined"
@@ -71,7 +71,7 @@ import Testing
         "called", "finished",
     ]
 
-    /// What each state does with each input; what is not named has no effect.
+    /// The reaction of each state to each input; inputs that are not named have no effect.
     private static let table: [String: [String: [String]]] = [
         "attempt": [
             "idle": ["dial"], "dialling": ["dial"], "redialling": ["dial"], "connected": ["dial"], "offered": ["dial"],

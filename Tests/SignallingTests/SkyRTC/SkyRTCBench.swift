@@ -49,7 +49,7 @@ struct SkyRTCBench {
         }
     }
 
-    /// What was ignored on the way, in order.
+    /// The ignored messages, in order.
     var ignored: [String] {
         self.calls.events.compactMap { if case .ignored(let what, _) = $0 { what } else { nil } }
     }

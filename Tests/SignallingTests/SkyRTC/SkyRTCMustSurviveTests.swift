@@ -5,7 +5,7 @@ import Testing
 
 @testable import Signalling
 
-/// What every protocol survives, with the wire of both dialects.
+/// The cases that every protocol survives, with the wire of both dialects.
 @Suite struct SkyRTCMustSurviveTests {
     private static let peer = PeerID("p")
     private static let line = SkyRTCBench.candidateLine

@@ -42,7 +42,7 @@ import Testing
         #expect(later[11] == .seconds(30))
         #expect(schedule.delay(after: Self.down, joinedFor: .zero, random: 0.5) == .seconds(1))
         #expect(!schedule.isSpent)
-        // A certificate may be renewed, and what stands before the server may refuse everybody while that is started.
+        // A certificate may be renewed, and a reverse proxy may reject everyone while the server behind it restarts.
         #expect(schedule.delay(after: Self.tls, joinedFor: nil, random: 0.5) == .seconds(1))
         #expect(schedule.isSpent)
         #expect(schedule.delay(after: Self.refused, joinedFor: nil, random: 0.5) == .seconds(1))

@@ -94,7 +94,7 @@ import Testing
         #expect(Self.sent(bench) == ["join", "answer"])
     }
 
-    /// Something that is ignored, and the call goes on.
+    /// An input that is ignored, and the call continues.
     private static func expectIgnored(_ inputs: SignallingInput...) {
         var bench = Self.offered()
         for input in inputs { bench.feed(input) }
@@ -191,7 +191,7 @@ import Testing
             bench.feed(Self.frame(#"42["joined","r","me"]"#))
             #expect(bench.connections.count == 1, "the call goes on")
         case .sdesOnlyOffer:
-            // What it is refused for is the media layer's to say.
+            // The media layer reports the reason of the refusal.
             Self.expectHandedOver("m=audio 9 RTP/SAVPF 111\r\na=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x\r\n")
         case .planBOffer:
             Self.expectHandedOver("m=video 9 UDP/TLS/RTP/SAVPF 100\r\na=mid:video\r\na=ssrc:1 msid:a b\r\n")

@@ -90,7 +90,7 @@ import Testing
         SocketIORoomStateMachineTests.expect(full, .joinedConnected)
     }
 
-    /// We are back under another id, and the server lists `q` only: `p` left, or everybody has another id.
+    /// We are back under another id, and the server lists `q` only: `p` left, or all members have another id.
     private static func rejoined() -> SocketIORoomStateMachine {
         var machine = Self.machine()
         _ = machine.received(.event("otherjoin", ["r", "q"]))

@@ -47,7 +47,7 @@ import Testing
         #expect(actual == phase, sourceLocation: location)
     }
 
-    /// What happens to a machine in the table below.
+    /// The inputs of a machine in the table below.
     enum Input: String, CaseIterable, Sendable {
         case opened, connect, disconnect, namespaceError, joined, full, otherJoined, message, bye, leaved
         case closed, joinTimer, fullTimer, leaveTimer, offerCommand, reset, yield, leave
@@ -234,7 +234,7 @@ import Testing
             #expect(actions == [.cancelTimer(.join), .event(.full), .startTimer(.full, after: .seconds(600))])
             #expect(machine.timerFired(.full) == Self.joins)
         }
-        // Whoever makes place for people does not come back sooner than to a full room.
+        // A client that leaves the room to people does not come back sooner than to a full room.
         _ = machine.received(.event("joined", ["r", "d"]))
         #expect(machine.command(.yield).last == .startTimer(.full, after: .seconds(600)))
         #expect(machine.received(.event("leaved", ["r", "d"])).isEmpty)
@@ -251,7 +251,7 @@ import Testing
                 continue
             }
         }
-        // Somebody else's is a bye.
+        // Another member's is a bye.
         var machine = Self.machine(.joinedConnected)
         #expect(machine.received(.event("leaved", ["r", "p"])) == [.event(.peerLeft(Self.peer))])
     }
@@ -348,7 +348,7 @@ import Testing
         var machine = Machine(room: "123123", waitsWhenFull: true)
         _ = machine.opened(sessionID: "qX7cSk1wAAAB", version: .three)
         _ = machine.received(SocketIOPacket(.connect))
-        // Somebody else's.
+        // Another member's.
         _ = machine.received(.event("joined", ["123123", "/#qX7cSk1wAAAC"]))
         Self.expect(machine, .joining)
         #expect(
@@ -375,7 +375,7 @@ import Testing
         Self.expect(named, .joinedConnected)
     }
 
-    /// What we said ourselves, but without our name, is known by the session.
+    /// The session recognises our own messages that come back without our name.
     @Test func messagesUnderOurOwnNameAreDropped() {
         var machine = Self.machine(.joinedConnected)
         let own: JSONValue = .object(["type": "offer", "sdp": "other", "from": "d"])
@@ -418,7 +418,7 @@ import Testing
             ]
         )
         #expect(machine.received(.event("message", ["r", Self.offer])) == [Self.offered])
-        // It may be somebody else by now, so any bye ends it.
+        // It may be another member by now, and any bye ends it.
         #expect(machine.received(.event("bye", ["r", "q"])) == [.event(.peerLeft(Self.peer))])
     }
 

@@ -7,8 +7,8 @@ import Testing
 
 /// A player of WHEP and a room session, and an endpoint that misbehaves; raw answers of its own wire.
 ///
-/// The endpoint speaks only when it is asked, and only in descriptions: most of what other protocols suffer cannot be
-/// said here, and what looks like it is taken for nothing.
+/// The endpoint speaks only when it is asked, and only in descriptions: most cases of other protocols cannot occur
+/// here, and data that look like them are ignored.
 @Suite struct WHIPMustSurviveTests {
     private static let peer = PeerID("cam1")
     private typealias Bench = CallBench<WHIPRoomStateMachine>
@@ -167,7 +167,7 @@ import Testing
         #expect(!bench.facts.contains(.peerLeft(Self.peer)))
     }
 
-    /// An answer of which nothing can be taken, again and again: nobody but us can begin anew.
+    /// An answer that cannot be used, again and again: only we can redial.
     @Test func anAnswerThatCannotBeTakenIsAskedForAgainLater() throws {
         var bench = try Self.joined()
         for count in 1...5 {

@@ -169,7 +169,7 @@ import Testing
             #expect(bench.last.failure?.code == .protocolViolation)
             #expect(bench.last.failure?.message.contains("another host without a certificate") == true)
         }
-        // A session elsewhere is neither told candidates nor ended, nor noted for the next run.
+        // A session elsewhere gets no candidates, is not ended, and is not noted for the next run.
         bench = WHIPBench(try WHIPWire.machine(.play, endpoint))
         try bench.post()
         try bench.answer("POST", try WHIPWire.created(location: target))
@@ -317,7 +317,7 @@ import Testing
 }
 
 extension WHIPRoomStateMachine {
-    /// What a fresh machine does first.
+    /// The first action of a fresh machine.
     func handled(_ input: SignallingInput) -> [SignallingAction] {
         var machine = self
         return machine.handle(input)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Signalling
 
-/// What happens once the endpoint has made a session: candidates, resets, the end.
+/// Events once the endpoint has made a session: candidates, resets, the end.
 @Suite struct WHIPSessionTests {
     private let peer = PeerID("cam1")
 
@@ -35,7 +35,7 @@ import Testing
         #expect(patch.header("Content-Type") == "application/trickle-ice-sdpfrag")
         #expect(patch.text.hasSuffix("6002 typ srflx\r\na=candidate:3 1 udp 1 192.0.2.9 6003 typ srflx\r\n"))
         #expect(!patch.text.contains("6000"))
-        // Those that come meanwhile wait for the answer, and go together.
+        // Those that come in between wait for the answer, and go together.
         #expect(bench.feed(self.candidate(4)).isEmpty)
         #expect(bench.feed(self.candidate(5)).isEmpty)
         #expect(try bench.answer("PATCH", HTTPAnswer(status: 204)).requests.count == 1)
@@ -142,6 +142,21 @@ import Testing
                 .event(.answerReceived(from: self.peer, sdp: WHIPWire.description(session: "8"))),
             ]
         )
+    }
+
+    /// What an answer to an offer names comes too late for its own session (livekit/ingress#459).
+    @Test(arguments: [200, 204, 405])
+    func serversOfAnAnswerCountForTheNextOffer(status: Int) throws {
+        var bench = WHIPBench(try WHIPWire.machine())
+        try bench.post()
+        let link = "Link: <turn:turn.example.net>; rel=\"ice-server\"; username=\"u\"; credential=\"c==\"\r\n"
+        let server = ICEServer(urls: ["turn:turn.example.net"], username: "u", credential: "c==")
+        let events = try bench.answer("POST", try WHIPWire.created(extra: link)).events
+        #expect(events.contains(.iceServersReceived([server])))
+        bench.feed(.command(.resetCall(self.peer)))
+        try bench.answer("DELETE", HTTPAnswer(status: 200))
+        // An answer to OPTIONS that names none does not take them away.
+        #expect(try bench.answer("OPTIONS", HTTPAnswer(status: status)).events == [.peerArrived(self.peer)])
     }
 
     @Test func aServerThatIsDownIsTriedAgainByTheDriver() throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Signalling
 
-/// What an endpoint sends, byte for byte, and a machine that hears it.
+/// Messages of an endpoint, byte for byte, and a machine that gets them.
 enum WHIPWire {
     static let endpoint = "https://media.example.org/whep/cam1"
 

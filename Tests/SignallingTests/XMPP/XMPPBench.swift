@@ -4,7 +4,7 @@ import Basics
 
 @testable import Signalling
 
-/// What the XMPP suites write and read on the wire.
+/// The wire format of the XMPP suites.
 enum XMPPBench {
     static let line = "candidate:1 1 udp 2122260223 192.0.2.31 51000 typ host"
     static let alice = "alice@example.org/iOS"

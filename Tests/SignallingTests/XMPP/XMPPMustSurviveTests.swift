@@ -31,7 +31,7 @@ import Testing
         #expect(XMPPBench.kinds(bench) == ["answer"])
     }
 
-    /// A body that is no signalling: nothing is answered, one word is said to the session, the call goes on.
+    /// A body that is no signalling: there is no answer, the session gets one report, the call continues.
     private static func expectIgnored(_ body: String) throws {
         var bench = try #require(XMPPBench.online())
         bench.feed(XMPPBench.offer)
@@ -43,7 +43,7 @@ import Testing
         #expect(bench.connections.count == 1)
     }
 
-    /// Our call's media end with the server, and nobody but us calls: after a while the session has it made again.
+    /// Our call's media end with the server, and only we call: after a while the session has it made again.
     private static func callsAgainAfterARestart(isForgotten: Bool) throws {
         var bench = try #require(XMPPBench.calling())
         bench.feed(XMPPBench.answer)

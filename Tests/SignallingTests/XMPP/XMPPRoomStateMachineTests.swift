@@ -95,7 +95,7 @@ import Testing
         #expect(XMPPBench.said(bench.sent).last?.to == XMPPBench.alice)
     }
 
-    /// The server kept our call for whoever comes, or told nobody that it did not.
+    /// The server kept our call for the next client, or did not report that it did not.
     @Test(arguments: [true, false])
     func whoWasNotThereIsCalledWhenItComes(isRinging: Bool) throws {
         var bench = try #require(XMPPBench.online("peer=alice@example.org&call"))

@@ -174,6 +174,8 @@ actor UploadService {
             guard let folder = try? self.context.folder(of: try await catalogue.recording(id)), !folder.isHeld else {
                 return true
             }
+            // An export by hand left it without a signature.
+            self.context.signer.sign(folder)
             let place = folder.place(for: spec)
             var upload = try await catalogue.upload(of: id) ?? UploadEntry(recording: id, place: place, planned: now)
             // A finished upload stays where it is, and a recording has one place at a remote.

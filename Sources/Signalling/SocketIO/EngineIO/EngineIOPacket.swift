@@ -22,7 +22,7 @@ public struct EngineIOPacket: Sendable, Hashable {
         case noop = 6
     }
 
-    /// What follows the type.
+    /// The content after the type.
     public enum Body: Sendable, Hashable {
         /// Text, possibly empty.
         case text(String)
@@ -32,7 +32,7 @@ public struct EngineIOPacket: Sendable, Hashable {
 
     /// The packet type.
     public var kind: Kind
-    /// What follows the type.
+    /// The content after the type.
     public var body: Body
 
     /// A packet with text.

@@ -39,7 +39,7 @@ public enum EngineIOPayload {
 
     /// Splits a body into packets.
     ///
-    /// Version 3 is told from its byte form by the first byte: 0 or 1 never begins text.
+    /// The first byte distinguishes the byte form of version 3: 0 or 1 never begins text.
     /// - Throws: `EngineIOError`; the body is then unusable as a whole.
     public static func decode(_ bytes: [UInt8], version: EngineIOVersion) throws(EngineIOError) -> [EngineIOPacket] {
         guard bytes.count <= EngineIOLimits.maximumPayloadBytes else { throw .oversize }

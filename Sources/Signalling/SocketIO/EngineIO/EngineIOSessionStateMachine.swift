@@ -37,7 +37,7 @@ public struct EngineIOSessionStateMachine: Sendable {
         case close
     }
 
-    /// What the driver does; in order.
+    /// A step for the driver; steps are in order.
     public enum Action: Sendable, Equatable {
         /// Sends a GET. Its result goes to `pollCompleted` or `transportFailed`.
         case poll(version: EngineIOVersion, sessionID: String?)
@@ -132,7 +132,7 @@ public struct EngineIOSessionStateMachine: Sendable {
 
     /// A session not yet begun.
     ///
-    /// - Parameter version: nil finds it: the framing of the first answer tells.
+    /// - Parameter version: nil to detect it from the framing of the first answer.
     public init(transport: Transport, version: EngineIOVersion?) {
         self.transport = transport
         self.wantedVersion = version
@@ -154,7 +154,7 @@ public struct EngineIOSessionStateMachine: Sendable {
         }
     }
 
-    // MARK: - What the user of the session does
+    // MARK: - Calls of the session's user
 
     /// Begins the handshake.
     ///
@@ -223,7 +223,7 @@ public struct EngineIOSessionStateMachine: Sendable {
         }
     }
 
-    // MARK: - What the driver reports
+    // MARK: - Reports of the driver
 
     /// A GET was answered.
     ///
@@ -373,7 +373,7 @@ public struct EngineIOSessionStateMachine: Sendable {
         }
     }
 
-    /// What the server sent is beyond the limits or not readable as its transport.
+    /// Data from the server is beyond the limits or not readable as its transport.
     ///
     /// Ends the session, or begins its handshake with the other version.
     public mutating func violationSeen(_ error: EngineIOError) -> [Action] {
@@ -469,7 +469,7 @@ extension EngineIOSessionStateMachine {
         return actions
     }
 
-    /// The framing tells the version whatever was asked.
+    /// The version of a body, by its framing, whatever was requested.
     private static func version(of body: [UInt8]) -> EngineIOVersion? {
         guard let first = body.first else { return nil }
         if first <= 1 { return .three }
@@ -556,7 +556,7 @@ extension EngineIOSessionStateMachine {
         self.state = .webSocket(session)
     }
 
-    /// Goes on polling when the upgrade failed.
+    /// Continues polling when the upgrade failed.
     private mutating func abandonUpgrade() -> [Action] {
         switch self.state {
         case .polling(var polling):

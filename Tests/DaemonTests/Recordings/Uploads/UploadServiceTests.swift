@@ -65,6 +65,29 @@ import Timeline
         return names.reduce(into: [:]) { $0[$1] = FileManager.default.contents(atPath: path + "/" + $1) }
     }
 
+    /// RFC 8032 section 7.1, test 1.
+    private static let key = """
+        -----BEGIN PRIVATE KEY-----
+        MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
+        -----END PRIVATE KEY-----
+
+        """
+
+    @Test(arguments: [true, false]) func aCertificateIsSignedBeforeItGoesOut(hasKey: Bool) async throws {
+        let file = self.bench.storage + "/key.pem"
+        if hasKey { try Data(Self.key.utf8).write(to: URL(filePath: file)) }
+        self.store.signer.use(file)
+        let folder = try await self.recording()
+        self.store.uploads.use(self.spec)
+        let event = try await self.store.running { try #require(await self.bench.next(.uploadFinished)) }
+        // Without its key it goes out all the same.
+        #expect(event.details["files"] == (hasKey ? "6" : "5"))
+        let there = self.files(self.place(folder))
+        let certificate = try #require(there["certificate.txt"])
+        let expected = hasKey ? try SigningKey(file: file).signature(of: [UInt8](certificate)) : nil
+        #expect(there["certificate.txt.sig"].map { [UInt8]($0) } == expected)
+    }
+
     @Test func aRecordingIsUploadedAndThenMayBeDeleted() async throws {
         let folder = try await self.recording()
         await self.store.retention.apply(Self.everything, uploads: self.spec)
