@@ -234,8 +234,8 @@ class Endpoint:
         report(event="end", left=len(self.sessions))
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def parser(description):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--token", help="the bearer token of every request; without it, none may be sent")
     parser.add_argument("--link", action="append", default=[], help="a Link header of answers to OPTIONS and POST")
@@ -245,14 +245,18 @@ def main():
     parser.add_argument("--fps", type=int, default=30)
     parser.add_argument("--notes", metavar="FILE", help="a line of JSON about each decoded frame")
     parser.add_argument("--limit", type=float, default=LIMIT, help="seconds until it ends in any case")
+    return parser
+
+
+def main(make, parser):
     options = parser.parse_args()
     if not re.fullmatch(r"\d+x\d+", options.size):
         parser.error("--size takes WIDTHxHEIGHT")
     options.width, options.height = map(int, options.size.split("x"))
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     gather_loopback()
-    run_to_the_end(Endpoint(options).run())
+    run_to_the_end(make(options).run())
 
 
 if __name__ == "__main__":
-    main()
+    main(Endpoint, parser(__doc__))

@@ -89,34 +89,14 @@ struct DaemonBackend: ControlBackend {
         )
         return try await Self.translated {
             let listing = try await self.store.catalogue.list(filter)
-            let uploads = try await self.store.catalogue.uploadProgress(of: listing.recordings.map(\.id))
-            let live = listing.recordings.contains { $0.state == .recording } ? await self.liveStatuses() : [:]
-            let recordings = listing.recordings.map { entry in
-                var resource = RecordingResource(entry)
-                if entry.state == .recording, let status = live[entry.id.rawValue] { resource.note(status) }
-                resource.upload = uploads[entry.id].map { .init($0) }
-                return resource
-            }
-            return RecordingPage(recordings: recordings, next: listing.next)
+            return RecordingPage(recordings: try await self.resources(listing.recordings), next: listing.next)
         }
-    }
-
-    /// The rooms that are being recorded, by the recording's id.
-    private func liveStatuses() async -> [String: RoomStatus] {
-        Dictionary(
-            await self.supervisor.roomResources().compactMap { room in
-                room.status.recording.map { ($0.id, room.status) }
-            },
-            uniquingKeysWith: { first, _ in first }
-        )
     }
 
     func recording(_ id: String) async throws(ControlError) -> RecordingResource {
         let (entry, folder) = try await self.found(id)
-        let live = entry.state == .recording ? await self.liveStatuses()[entry.id.rawValue] : nil
         return try await Self.translated {
-            var resource = RecordingResource(entry)
-            if let live { resource.note(live) }
+            var resource = try await self.resources([entry])[0]
             let shown = ParticipantRoster(entry.participants).shown
             resource.tracks = entry.tracks.map { .init($0, name: shown[$0.participant], inFull: false) }
             let (files, manifest) = try await Self.onDisk {
@@ -126,9 +106,23 @@ struct DaemonBackend: ControlBackend {
             resource.files = files.map {
                 RecordingResource.File(name: $0.name, bytes: $0.bytes, type: $0.mediaType)
             }
-            let upload = try await self.store.catalogue.uploadProgress(of: [entry.id])[entry.id]
-            resource.upload = upload.map { .init($0) }
             resource.certificate = manifest.flatMap { RecordingResource.Certificate($0) }
+            return resource
+        }
+    }
+
+    /// What the catalogue says of recordings, how far their uploads are, and the state of those that go on.
+    private func resources(_ entries: [RecordingEntry]) async throws -> [RecordingResource] {
+        let uploads = try await self.store.catalogue.uploadProgress(of: entries.map(\.id))
+        let rooms = entries.contains { $0.state == .recording } ? await self.supervisor.fleet.rooms : [:]
+        let live = Dictionary(
+            rooms.values.compactMap { room in room.status.recording.map { ($0.id, room.status) } },
+            uniquingKeysWith: { first, _ in first }
+        )
+        return entries.map { entry in
+            var resource = RecordingResource(entry)
+            if entry.state == .recording, let status = live[entry.id.rawValue] { resource.note(status) }
+            resource.upload = uploads[entry.id].map { .init($0) }
             return resource
         }
     }

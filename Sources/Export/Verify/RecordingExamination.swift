@@ -250,22 +250,20 @@ extension RecordingExamination {
             self.contents.history.tracks.map { ($0.record.track, $0) },
             uniquingKeysWith: { first, _ in first }
         )
-        var stretches: [Stretch.Key: Stretch] = [:]
+        // Of each stay, by connection.
+        var stays: [Stay: [UInt64: Stretch]] = [:]
         for track in self.certificate.tracks where track.units > 0 {
             guard let found = track.number.flatMap({ opened[$0] }), let connection = found.record.connection else {
                 continue
             }
-            let key = Stretch.Key(participant: track.participant, part: found.part, connection: connection)
-            stretches[key, default: Stretch()].add(track)
+            let stay = Stay(participant: track.participant, part: found.part)
+            stays[stay, default: [:]][connection, default: Stretch()].add(track)
         }
-        let byStay = Dictionary(grouping: stretches.filter { !$0.value.isEmpty }) { entry in
-            Stretch.Key(participant: entry.key.participant, part: entry.key.part, connection: 0)
-        }
-        for (stay, entries) in byStay.sorted(by: {
+        for (stay, connections) in stays.sorted(by: {
             ($0.key.participant, $0.key.part) < ($1.key.participant, $1.key.part)
         }) {
-            let connections = entries.map(\.value).sorted { $0.start < $1.start }
-            for media in [MediaKind.audio, .video] { self.lookBetween(connections, media, of: stay.participant) }
+            let stretches = connections.values.sorted { $0.start < $1.start }
+            for media in [MediaKind.audio, .video] { self.lookBetween(stretches, media, of: stay.participant) }
         }
     }
 
@@ -305,20 +303,19 @@ extension RecordingExamination {
             }
     }
 
+    /// A participant in one part of the recording.
+    private struct Stay: Hashable {
+        var participant: String
+        var part: Int
+    }
+
     /// From the first to the last unit on one connection, by media.
     private struct Stretch {
-        struct Key: Hashable {
-            var participant: String
-            var part: Int
-            var connection: UInt64
-        }
-
         /// Longer is a gap, in nanoseconds.
         static let longest: Int64 = 1_000_000_000
 
         private(set) var reach: [MediaKind: ClosedRange<Int64>] = [:]
 
-        var isEmpty: Bool { self.reach.isEmpty }
         var start: Int64 { self.reach.values.map(\.lowerBound).min() ?? 0 }
         var end: Int64 { self.reach.values.map(\.upperBound).max() ?? 0 }
 

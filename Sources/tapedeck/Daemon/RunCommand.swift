@@ -125,9 +125,11 @@ struct RunCommand: AsyncParsableCommand {
         } catch {
             problems += error.problems
         }
-        problems += Self.storageProblems(path) + Self.signingProblems(path)
+        // What the file says of storage, even where it has errors elsewhere.
+        let storage = try? DaemonConfiguration.loadPlaces(path: path).storage
+        problems += Self.storageProblems(storage, path) + Self.signingProblems(storage, path)
         problems = DaemonConfiguration.located(problems, in: path)
-        problems += await Self.uploadProblems(path)
+        problems += await Self.uploadProblems(storage, path)
         guard problems.isEmpty else {
             guard self.common.json else { throw Self.refusal(problems) }
             for problem in problems { try Output.json(problem) }
@@ -149,8 +151,8 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     /// Why recordings could not be stored; nothing where the file does not say where.
-    private static func storageProblems(_ path: String) -> [ConfigurationProblem] {
-        guard let storage = try? DaemonConfiguration.loadPlaces(path: path).storage else { return [] }
+    private static func storageProblems(_ storage: StorageConfiguration?, _ path: String) -> [ConfigurationProblem] {
+        guard let storage else { return [] }
         do throws(StorageError) {
             try RecordingFolder.checkStorage(storage.directory)
             return []
@@ -160,8 +162,8 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     /// Why certificates could not be signed.
-    private static func signingProblems(_ path: String) -> [ConfigurationProblem] {
-        guard let key = try? DaemonConfiguration.loadPlaces(path: path).storage.signingKey else { return [] }
+    private static func signingProblems(_ storage: StorageConfiguration?, _ path: String) -> [ConfigurationProblem] {
+        guard let key = storage?.signingKey else { return [] }
         do throws(KeyFailure) {
             _ = try SigningKey(file: key)
             return []
@@ -171,8 +173,8 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     /// Why recordings could not be uploaded.
-    private static func uploadProblems(_ path: String) async -> [ConfigurationProblem] {
-        guard let upload = try? DaemonConfiguration.loadPlaces(path: path).storage.upload,
+    private static func uploadProblems(_ storage: StorageConfiguration?, _ path: String) async -> [ConfigurationProblem] {
+        guard let upload = storage?.upload,
             let failure = await RemoteTrial.failure(of: upload, within: .seconds(30))
         else { return [] }
         return [ConfigurationProblem(file: path, key: "storage.upload", message: failure.description)]
