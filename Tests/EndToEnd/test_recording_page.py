@@ -103,7 +103,7 @@ def test_a_call_of_two_is_played_by_those_who_may(stage, browser):  # noqa: F811
     slider.press("Home")
     daemon.wait_for("the beginning", lambda: video.evaluate("video => video.currentTime") == 0)
     box = slider.bounding_box()
-    viewer.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 5)
+    slider.click(position={"x": box["width"] / 2, "y": 5})
     daemon.wait_for("the middle", lambda: abs(video.evaluate("video => video.currentTime") - seconds / 2) < 0.5)
     assert viewer.page.url.endswith(f"#recordings/{recording['id']}/t={int(video.evaluate('v => v.currentTime'))}")
     before = int(viewer.page.url.rpartition("=")[2])
