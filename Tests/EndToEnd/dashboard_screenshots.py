@@ -66,7 +66,7 @@ def start_scene(stage):
     daemon.wait_for("a grid", lambda: all(
         any(export["layout"] == "grid" and export["state"] == "done" for export in daemon.get(
             f"/v1/recordings/{recording['id']}/exports")["exports"]) for recording in daemon.recordings()))
-    daemon.post("/v1/rooms", {"name": "annexe", "url": room_url(server, "annexe"), "join": "on-demand"})
+    daemon.post("/v1/rooms", {"name": "annexe", "definition": {"url": room_url(server, "annexe"), "join": "on-demand"}})
     join("all-hands", "Ann", 1800)
     join("all-hands", "Zoë", 1800)
     daemon.wait_for_recording("all-hands")

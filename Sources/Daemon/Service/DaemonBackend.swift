@@ -264,7 +264,7 @@ struct DaemonBackend: ControlBackend {
         let answers = figures.disk == nil || age < Self.longestMeasurement
         if !answers { problems.append("\(storage) has not answered for \(age.components.seconds) s") }
         let isStopping = await self.supervisor.fleet.isStopping
-        if isStopping { problems.append("the daemon ends") }
+        if isStopping { problems.append("the daemon is shutting down") }
         let isReady = isLive && isWritable && answers && !isStopping
         return Health(isLive: isLive, isReady: isReady, problems: problems)
     }
