@@ -101,9 +101,12 @@ def test_a_call_of_two_is_played_by_those_who_may(stage, browser):  # noqa: F811
         assert abs(beeps - seconds) <= 2 and not all(loud), person
         assert abs(len(loud) * levels["stepSeconds"] - seconds) < 0.3
     moment = timeline.get_by_role("listitem").filter(has_text="Mark: the decision").get_by_role("link")
-    moment.click()
     at = float(moment.get_attribute("href").rpartition("=")[2])
-    daemon.wait_for("the mark", lambda: abs(video.evaluate("video => video.currentTime") - at) < 0.1)
+    # Also when it is where the address says that the page is.
+    for _ in range(2):
+        video.evaluate("(video, at) => video.currentTime = at + 1", at)
+        moment.click()
+        daemon.wait_for("the mark", lambda: abs(video.evaluate("video => video.currentTime") - at) < 0.1)
     slider = timeline.get_by_role("slider", name="Position")
     slider.press("Home")
     daemon.wait_for("the beginning", lambda: video.evaluate("video => video.currentTime") == 0)
