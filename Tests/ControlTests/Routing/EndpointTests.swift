@@ -276,7 +276,7 @@ import Testing
     }
 
     @Test func everyOperationThatIsDescribedExists() throws {
-        #expect(Self.operations.count == 37)
+        #expect(Self.operations.count == 38)
         for (path, method) in Self.operations {
             let route = try #require(try Self.route(path), "\(path)")
             let name = try #require(HTTPRequest.Method(rawValue: method))
