@@ -94,12 +94,14 @@ def show_recording(daemon, page):
     page.goto(f"{daemon.url}#recordings/{recording['id']}/t=20")
     video = page.locator("video")
     video.wait_for()
-    page.wait_for_function("() => document.querySelectorAll('.strip img:not([hidden])').length === 8")
+    page.locator(".strip").scroll_into_view_if_needed()
+    # On a narrow screen only half of them are shown.
+    page.wait_for_function("() => [...document.querySelectorAll('.strip span')].every(({ offsetWidth, firstChild }) => !offsetWidth || !firstChild.hidden)")
     page.locator("path.wave").nth(1).wait_for(state="attached")
     video.evaluate("video => video.play()")
     page.wait_for_function("() => document.querySelector('video')?.currentTime > 21")
     video.evaluate("video => video.pause()")
-    page.evaluate("document.activeElement.blur()")
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
 
 
 def take_documents(browser, daemon, folder, seconds):
