@@ -256,8 +256,8 @@ def test_what_is_refused_is_in_the_api_the_metrics_the_journal_and_the_certifica
     assert peer.end() == 0, peer.story()
     folder, = daemon.wait_for_export("standup")
     recording, = daemon.recordings()
-    detail = daemon.get(f"/v1/recordings/{recording['id']}")
-    assert detail["verdict"] == "complete-with-gaps", detail
+    link = f"/v1/recordings/{recording['id']}"
+    daemon.wait_for("its verdict", lambda: daemon.get(link).get("verdict") == "complete-with-gaps")
     counted = [record for record in journal_of(folder) if record["kind"] == "source-counted" and record["media"] == "audio"]
     assert counted[-1]["final"] and {"paused", "payload-type-not-accepted"} <= set(counted[-1]["refused"])
     assert "payload type not accepted" in (folder / "certificate.txt").read_text()

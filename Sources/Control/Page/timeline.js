@@ -74,8 +74,7 @@ export class Timeline {
       h("span", {}, s("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, s("rect", { class: kind, width: 10, height: 10 })), text)));
     const left = this.events.length - MOST_MOMENTS;
     this.moments.replaceChildren(...this.events.slice(0, MOST_MOMENTS).map((event) => h("li", { class: event.kind },
-      this.seek ? h("a", { href: momentLink(this.id, event.at), onclick: (click) => this.#follow(click, event.at) },
-        duration(event.at)) : h("span", {}, duration(event.at)),
+      this.seek ? h("a", { href: momentLink(this.id, event.at) }, duration(event.at)) : h("span", {}, duration(event.at)),
       h("bdi", {}, SENTENCES[event.kind](event)))),
     ...(left > 0 ? [h("li", { class: "muted" }, `and ${left} more`)] : []));
     if (hasImages && this.seek && !this.strip.hasChildNodes()) {
@@ -149,11 +148,6 @@ export class Timeline {
   #choose(seconds) {
     this.show(seconds);
     this.seek(this.position);
-  }
-
-  /** Goes to a moment, also where the address names it already and the browser would stay. */
-  #follow(click, seconds) {
-    if (!click.ctrlKey && !click.metaKey && !click.shiftKey) this.#choose(Math.floor(seconds));
   }
 
   /** The time below the pointer, and the mark that is nearest to it. */
