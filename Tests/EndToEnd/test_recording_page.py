@@ -97,8 +97,9 @@ def test_a_call_of_two_is_played_by_those_who_may(stage, browser):  # noqa: F811
         person["id"] for person in daemon.get(f"{link}/timeline")["participants"]}
     for person in levels["participants"]:
         loud = [level > -30 for level in person["levels"]]
-        beeps = sum(now and not before for before, now in zip([False, *loud], loud))
-        assert abs(beeps - seconds) <= 2 and not all(loud), person
+        beeps = [index * levels["stepSeconds"] for index, now in enumerate(loud) if now and not (index and loud[index - 1])]
+        # The busiest machine may lose a beep, and moves none.
+        assert len(beeps) > 1 and all(abs(later - beeps[0] - round(later - beeps[0])) < 0.25 for later in beeps), person
         assert abs(len(loud) * levels["stepSeconds"] - seconds) < 0.3
     moment = timeline.get_by_role("listitem").filter(has_text="Mark: the decision").get_by_role("link")
     moment.click()
