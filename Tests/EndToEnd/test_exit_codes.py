@@ -123,10 +123,12 @@ def test_help_has_an_example(stage, arguments):
         assert "example" in process.output.lower(), process.story()
 
 
-def test_a_server_that_is_down_is_3(stage):
-    recorder = record(stage, f"socketio+http://127.0.0.1:{free_port()}/1")
-    assert recorder.exit_code == 3, recorder.story()
-    assert "unreachable" in recorder.messages.lower() or "refused" in recorder.messages.lower(), recorder.story()
+@pytest.mark.parametrize("command", ["record", "camera", "probe"])
+def test_a_server_that_is_down_is_3_and_told_once(stage, command):
+    process = stage.run_tapedeck(command, f"socketio+http://127.0.0.1:{free_port()}/1")
+    assert process.exit_code == 3, process.story()
+    message, = process.messages.splitlines()
+    assert message.startswith("tapedeck: ") and "refused" in message, process.story()
 
 
 def test_a_full_room_is_3(stage):
@@ -135,7 +137,8 @@ def test_a_full_room_is_3(stage):
     stage.aiortc(server, ROOM, "--receive")
     recorder = record(stage, room_url(server, ROOM))
     assert recorder.exit_code == 3, recorder.story()
-    assert "full" in recorder.messages.lower(), recorder.story()
+    message, = recorder.messages.splitlines()
+    assert message.startswith("tapedeck: ") and message.endswith(" is full."), recorder.story()
     # It never was a member: its leave would have ended the others' call.
     assert '"event": "leave"' not in server.messages, server.story()
 

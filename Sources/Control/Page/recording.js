@@ -18,10 +18,10 @@ export function verdict(recording) {
     return ["Complete", "good", "Every track was read back, and nothing is missing."];
   }
   if (recording.verdict === "complete-with-gaps") {
-    return ["With gaps", "quiet", "Everything that came is there, but something never came: the certificate says what."];
+    return ["With gaps", "quiet", "Everything received is intact, but some media never arrived; see the certificate."];
   }
   if (recording.verdict === "damaged") {
-    return ["Damaged", "warn", "Something is missing or was changed: the certificate says what."];
+    return ["Damaged", "warn", "Something is missing or was changed; see the certificate."];
   }
   return ["Finished", "quiet", "Nothing has been exported yet, so nothing has been checked."];
 }
