@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Basics
+import ConfigurationFile
 import Foundation
 import GStreamer
 import Logging
@@ -28,70 +29,61 @@ struct CameraCommand: AsyncParsableCommand {
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video file:talk.mp4 --audio file:talk.mp4
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video v4l2:/dev/video0 --audio alsa:default
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --count 20 --size 640x360 --duration 5m
+            Example: tapedeck camera --room standup.yaml --fps 15
+
+            The last one sends 15 frames a second, whatever send.fps in standup.yaml says. Of the file a camera takes url, \
+            secret, display_name and send.
             """
     )
 
-    @Argument(help: "The room, for example socketio+https://rtc.example.org/123123.")
-    var url: String
+    @OptionGroup var room: RoomSource
 
     @Option(
         help: ArgumentHelp(
             "Video: test, v4l2:/dev/video0, v4l2:name=NAME, file:PATH, image:PATH, screen, rtsp://HOST/PATH or none.",
-            discussion: "Or any other capture that `tapedeck pipelines` lists, as NAME or NAME:ARGUMENT.",
+            discussion: "Or any other capture that `tapedeck pipelines` lists, as NAME or NAME:ARGUMENT. Default: test.",
             valueName: "capture"
         )
     )
-    var video = SourceArgument.test
-
-    @Option(help: ArgumentHelp("Audio: test, alsa:default, file:PATH, rtsp://HOST/PATH or none.", valueName: "capture"))
-    var audio = SourceArgument.test
-
-    @Option(
-        help: "Preferred video codec, vp8, h264, vp9 or any (the peer's own). A peer that lacks it gets another one."
-    )
-    var codec: PreferredCodec = .vp8
-
-    @Option(help: "Video size in pixels, even numbers of at least 320x180.")
-    var size = PictureSize(width: 1280, height: 720)
-
-    @Option(help: "Frames per second, 1 to 60.")
-    var fps = 30
+    var video: SourceArgument?
 
     @Option(
         help: ArgumentHelp(
-            "Video bit rate, for example 1500k or 2M; fixed, whatever the network takes, but for --min-bitrate.",
-            discussion: "Without it the rate follows the network, up to 1500k."
+            "Audio: test, alsa:default, file:PATH, rtsp://HOST/PATH or none. Default: test.",
+            valueName: "capture"
+        )
+    )
+    var audio: SourceArgument?
+
+    @Option(
+        help: ArgumentHelp(
+            "Preferred video codec, vp8, h264, vp9 or any (the peer's own). Default: vp8.",
+            discussion: "A peer that lacks it gets another one."
+        )
+    )
+    var codec: PreferredCodec?
+
+    @Option(help: "Video size in pixels, even numbers of at least 320x180. Default: 1280x720.")
+    var size: PictureSize?
+
+    @Option(help: "Frames per second, 1 to 60. Default: 30.")
+    var fps: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Fixed video bit rate, for example 1500k or 2M, whatever the network takes.",
+            discussion: "Without it the rate follows the network, from min_bitrate to bitrate of --room: 100k to 1500k."
         )
     )
     var bitrate: BitRate?
 
     @Option(
         help: ArgumentHelp(
-            "Lowest video bit rate, for a network that takes no more.",
-            discussion: "Default: that of --bitrate, else 100k."
-        )
-    )
-    var minBitrate: BitRate?
-
-    @Option(help: "Audio bit rate of Opus, 6k to 510k.")
-    var audioBitrate = AudioBitRate(bitsPerSecond: 64_000)
-
-    @Flag(inversion: .prefixedNo, help: "Opus repeats speech in the next packet, in case one is lost; mono.")
-    var audioFec = true
-
-    @Flag(inversion: .prefixedNo, help: "Opus sends next to nothing while it is silent.")
-    var audioDtx = false
-
-    @Flag(help: "Keep devices open while no peer receives them. Default: close them 3 s after the last peer.")
-    var keepOpen = false
-
-    @Option(
-        help: ArgumentHelp(
             "Name that others see, where the protocol has names; 1 to 64 characters.",
-            discussion: "Each name gives the test beep its own pitch: 500 to 3480 Hz, 1000 Hz without one."
+            discussion: "Default: \(TestTone.usualName). Each name gives the test beep its own pitch: 500 to 3480 Hz, 1000 Hz without one."
         )
     )
-    var name = TestTone.usualName
+    var name: String?
 
     @Option(help: "Stop after this long, for example 10m. Default: never.")
     var duration: TimeArgument?
@@ -110,37 +102,36 @@ struct CameraCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     mutating func validate() throws {
-        let url = try RoomArgument.parse(self.url)
-        try RoomArgument.check(url.checkSending)
         guard (1...60).contains(self.count) else { throw ValidationError("--count takes 1 to 60, not \(self.count)") }
-        guard (1...64).contains(self.name.count) else { throw ValidationError("--name takes 1 to 64 characters") }
+        if let name, !(1...64).contains(name.count) { throw ValidationError("--name takes 1 to 64 characters") }
         guard self.count == 1 || self.trace.traceSignalling == nil else {
             throw ValidationError("--trace-signalling traces one peer: leave --count out")
         }
-        for problem in self.sends.problems { throw ValidationError(self.words(for: problem)) }
+        _ = try self.configuration()
     }
 
-    /// What is sent, without its parameters.
-    private var sends: SendSpec {
-        var sends = SendSpec(video: self.video.source, audio: self.audio.source)
-        (sends.width, sends.height, sends.framesPerSecond) = (self.size.width, self.size.height, self.fps)
-        sends.bitsPerSecond = self.bitrate?.bitsPerSecond ?? sends.bitsPerSecond
-        sends.minimumBitsPerSecond = (self.minBitrate ?? self.bitrate)?.bitsPerSecond ?? sends.minimumBitsPerSecond
-        sends.audioBitsPerSecond = self.audioBitrate.bitsPerSecond
-        sends.usesAudioFEC = self.audioFec
-        sends.usesAudioDTX = self.audioDtx
-        sends.keepsOpen = self.keepOpen
-        return sends
-    }
-
-    private func words(for problem: SendSpec.Problem) -> String {
-        switch problem {
-        case .nothing: "with --video none and --audio none there is nothing to send"
-        case .minimum: "--min-bitrate takes no more than --bitrate"
-        // Rates are those of their options.
-        case .range: "--fps takes 1 to 60, not \(self.fps)"
-        case .size: problem.description
+    /// The room as --room describes it, and as the flags say instead.
+    private func configuration() throws -> RoomConfiguration {
+        var room = try self.room.configuration()
+        try RoomArgument.check(room.address.url.checkSending)
+        var sends = room.spec.send ?? SendSpec()
+        if let video { sends.video = video.source }
+        if let audio { sends.audio = audio.source }
+        if let size { (sends.width, sends.height) = (size.width, size.height) }
+        sends.framesPerSecond = self.fps ?? sends.framesPerSecond
+        sends.preferredCodec = self.codec ?? sends.preferredCodec
+        if let bits = self.bitrate?.bitsPerSecond { (sends.bitsPerSecond, sends.minimumBitsPerSecond) = (bits, bits) }
+        sends.parameters.merge(try self.captures.values()) { $1 }
+        for problem in sends.problems {
+            switch problem {
+            case .nothing: throw ValidationError("with --video none and --audio none there is nothing to send")
+            case .range: throw ValidationError("--fps takes 1 to 60, not \(sends.framesPerSecond)")
+            case .size, .minimum: throw ValidationError(problem.description)
+            }
         }
+        room.spec.send = sends
+        room.spec.displayName = self.name ?? room.spec.displayName ?? TestTone.usualName
+        return room
     }
 
     /// What came of it; printed as JSON for scripts.
@@ -172,24 +163,22 @@ struct CameraCommand: AsyncParsableCommand {
 
     private func send() async throws {
         try Runtime.initialise()
-        let url = try RoomArgument.parse(self.url)
+        let room = try self.configuration()
         let output = self.common.logOutput()
         let logger = output.logger().forSession()
         let lines = LiveLines(output, isWanted: !self.common.json)
         defer { lines.end() }
-        var settings = self.sends
-        settings.parameters = try self.captures.values()
         let control = ControlThread(name: "control")
         let camera = try await CaptureArgument.camera(
-            settings,
-            name: self.name,
+            room.spec.send ?? SendSpec(),
+            name: room.spec.shownName(records: false),
             from: try self.captures.files.catalogue(),
             control: control,
             logger: logger
         )
         let trace = try self.trace.file()
         let sessions = try (1...self.count).map { number in
-            try self.session(number, url, control: control, camera: camera, trace: trace, logger: logger)
+            try self.session(number, room, control: control, camera: camera, trace: trace, logger: logger)
         }
         let interrupts = Interrupts()
         let (outcomes, made) = await self.run(sessions, camera, interrupts, lines)
@@ -203,7 +192,7 @@ struct CameraCommand: AsyncParsableCommand {
         try self.show(Self.result(statuses, made))
         guard let error = failures.first else {
             // Who interrupts a command knows how far it was.
-            if !interrupts.came { try self.checkJoining(of: statuses, url) }
+            if !interrupts.came { try self.checkJoining(of: statuses, room.address.url) }
             return
         }
         throw CommandFailure(
@@ -224,16 +213,17 @@ struct CameraCommand: AsyncParsableCommand {
     /// One peer of the room; all send what the one camera makes.
     private func session(
         _ number: Int,
-        _ url: RoomURL,
+        _ room: RoomConfiguration,
         control: ControlThread,
         camera: CameraSource,
         trace: TraceFile?,
         logger: Logger
     ) throws -> RoomSession {
         let stay = RoomStay(
-            url: url,
+            url: room.address.url,
+            secret: room.spec.secret?.value,
             untilEmpty: false,
-            preferred: self.codec,
+            preferred: room.spec.send?.preferredCodec ?? .vp8,
             wait: .zero,
             network: self.network,
             trace: trace,
@@ -241,7 +231,8 @@ struct CameraCommand: AsyncParsableCommand {
         )
         var request = stay.request(sends: true)
         request.options.receives = false
-        request.options.displayName = self.count == 1 ? self.name : "\(self.name)-\(number)"
+        let name = room.spec.shownName(records: false)
+        request.options.displayName = self.count == 1 ? name : "\(name)-\(number)"
         var configuration = SessionConfiguration()
         // The others of the load are peers too, although nothing flows between them.
         configuration.maximumPeers += self.count - 1

@@ -94,16 +94,10 @@ struct ParameterArgument: ExpressibleByArgument, Sendable {
     }
 }
 
-/// Composition: from what was named on the command line to a camera.
-enum CaptureArgument {
-    /// What the recorder sends into the room: several sources as one; throws if two of them give the same kind.
-    static func settings(
-        _ sources: [SourceArgument],
-        _ parameters: [String: String],
-        from pipelines: PipelineCatalogue
-    ) throws -> SendSpec? {
-        var settings = SendSpec(video: nil, audio: nil)
-        settings.parameters = parameters
+extension SendSpec {
+    /// Sends these in place of its captures: several sources as one; throws if two of them give the same kind.
+    mutating func take(_ sources: [SourceArgument], from pipelines: PipelineCatalogue) throws {
+        (self.video, self.audio) = (nil, nil)
         for source in sources.compactMap(\.source) {
             guard let file = pipelines.file(.capture, source.name) else {
                 let known = pipelines.files(.capture).map(\.name).joined(separator: ", ")
@@ -111,15 +105,17 @@ enum CaptureArgument {
             }
             for (media, path) in [(MediaKind.video, \SendSpec.video), (.audio, \SendSpec.audio)]
             where file.gives[media] != nil {
-                guard settings[keyPath: path] == nil else {
+                guard self[keyPath: path] == nil else {
                     throw ValidationError("--send takes one source of video and one of audio")
                 }
-                settings[keyPath: path] = source
+                self[keyPath: path] = source
             }
         }
-        return settings.sendsVideo || settings.sendsAudio ? settings : nil
     }
+}
 
+/// Composition: from what is to be sent to a camera.
+enum CaptureArgument {
     /// A camera whose files and devices were opened once; fails before anybody joins a room.
     static func camera(
         _ settings: SendSpec,

@@ -16,6 +16,7 @@ import SignallingClients
 import Storage
 import Terminal
 import Timeline
+import Worker
 
 /// What came of a recording; printed as JSON for scripts.
 struct RecordResult: Encodable {
@@ -107,18 +108,17 @@ struct RecordResult: Encodable {
 /// One recording of one room, from joining to the exported file.
 struct RecordJob: Sendable {
     var stay: RoomStay
+    /// What is recorded.
+    var record = RecordSpec()
+    /// The name under which we appear to others.
+    var shownName = RoomSpec.recorderName
+    /// The file that is exported; in the recording's folder if left out.
     var output: String?
-    /// The kind of that file.
-    var container = ExportSpec.Container.mkv
-    /// What is asked for of the export.
-    var switches: Set<ExportSpec.Tracks.Switch> = []
+    /// How it is made.
+    var tracks = ExportSpec.Tracks()
     var directory: String
     /// Where tracks are sent on.
-    var outputs: [RTPOutputSettings] = []
-    /// Whether what people write into data channels is recorded.
-    var recordsChat = true
-    /// How large one recording gets before the next of its series begins.
-    var segment: SegmentPolicy.Limit?
+    var outputs: [OutputSpec] = []
     /// Takes what came of each recording but the last.
     var onSegment: @Sendable (RecordResult) -> Void = { _ in }
     /// Where a person watches it.
@@ -138,23 +138,26 @@ struct RecordJob: Sendable {
         let control = ControlThread(name: "control")
         let camera = try await self.stay.camera(control)
         var request = self.stay.request(sends: camera != nil)
-        (request.options.displayName, request.options.records) = (RoomSpec.recorderName, true)
+        (request.options.displayName, request.options.records) = (self.shownName, true)
         var settings = RecorderSettings(
             storage: self.directory,
             room: self.stay.url.roomName,
             host: ProcessInfo.processInfo.hostName
         )
         settings.displayName = request.options.displayName
-        settings.segment = self.segment
+        settings.take(self.record)
+        settings.emptyLimit = nil
         // One for each segment, and for each recording that the disk ended; they are rare, and none may be dropped.
         let (segments, feed) = AsyncStream.makeStream(of: Earlier.self, bufferingPolicy: .unbounded)
+        let announcement = Announcement(self.record.announcement)
         let recorder = RecorderThread(settings: settings, logger: self.stay.logger) { event in
+            announcement.note(event)
             guard case .finished(let folder, _, let reason) = event else { return }
             if reason == "segment" || StorageError.Code(rawValue: reason) != nil { feed.yield((folder, reason)) }
         }
         let outputs =
             self.outputs.isEmpty
-            ? nil : RTPOutputs(self.outputs, room: self.stay.url.roomName, logger: self.stay.logger)
+            ? nil : RTPOutputs(try RTPOutputSettings.all(self.outputs), room: self.stay.url.roomName, logger: self.stay.logger)
         async let earlier = self.exportSegments(segments)
         let session = try self.stay.session(
             request,
@@ -162,15 +165,17 @@ struct RecordJob: Sendable {
             recorder: recorder,
             outputs: outputs,
             camera: camera,
-            recordsChat: self.recordsChat
+            announcement: announcement,
+            recordsChat: self.record.chat
         )
         interrupts.abandoning {
             guard let folder = recorder.status.folder else { return "nothing was recorded" }
             return "the files of \(folder.path); `tapedeck export \(folder.path)` makes a file of what they have"
         }
-        let (end, outcome) = await self.watch(session, recorder, interrupts)
+        let (end, outcome) = await self.watch(session, recorder, announcement, interrupts)
         await control.end("stopping the camera", logger: self.stay.logger) { camera?.stop() }
         let sentOn = outputs?.status.map { OutputResult($0) }
+        await outputs?.finishPipelines()
         await control.end("ending the outputs", logger: self.stay.logger) { outputs?.finish() }
         try await self.finish(recorder, reason: "\(end)")
         feed.finish()
@@ -228,10 +233,11 @@ struct RecordJob: Sendable {
     private func watch(
         _ session: RoomSession,
         _ recorder: RecorderThread,
+        _ announcement: Announcement,
         _ interrupts: Interrupts
     ) async -> (RoomStay.End, SessionOutcome) {
         async let outcome = session.run()
-        let end = await self.end(of: session, recorder, interrupts)
+        let end = await self.end(of: session, recorder, announcement, interrupts)
         session.stop()
         return (end, await outcome)
     }
@@ -240,11 +246,13 @@ struct RecordJob: Sendable {
     private func end(
         of session: RoomSession,
         _ recorder: RecorderThread,
+        _ announcement: Announcement,
         _ interrupts: Interrupts
     ) async -> RoomStay.End {
         var live = LiveTable(self.lines, directory: self.directory)
         defer { live.finish() }
         var tracks: [TrackStatus] = []
+        var announced: UInt64 = 0
         return await self.stay.end(
             of: session,
             interrupts,
@@ -255,6 +263,10 @@ struct RecordJob: Sendable {
                 return recorded.failure == nil ? .none : .failed
             },
             meanwhile: { status, elapsed, now in
+                if let number = announcement.current?.number, number != announced {
+                    announced = number
+                    session.announce()
+                }
                 live.draw(tracks, status, elapsed: elapsed, of: self.stay.duration, at: now) { track in
                     guard let level = recorder.soundLevel(of: track) else { return .unmeasured }
                     guard let decibels = level.decibels, decibels > Self.silenceDecibels else { return .silent }
@@ -305,7 +317,7 @@ struct RecordJob: Sendable {
             do {
                 report = try await thread.run("exporting a segment", deadline: .seconds(3600)) {
                     try ExportJob(folder, program: Program.name, isStuck: ExportJob.giveUp)
-                        .run(ExportSpec(.tracks(.init(switches: self.switches))))
+                        .run(ExportSpec(.tracks(self.tracks)))
                 }
             } catch {
                 guard isLost else { throw Self.notExported(folder, error) }
@@ -329,8 +341,7 @@ struct RecordJob: Sendable {
     }
 
     private func export(_ folder: RecordingFolder) throws -> ExportReport {
-        let tracks = ExportSpec.Tracks(container: self.container, switches: self.switches)
-        let spec = ExportSpec(.tracks(tracks))
+        let spec = ExportSpec(.tracks(self.tracks))
         let progress = ExportProgressBar(self.lines, spec, output: self.output)
         return try ExportJob(folder, program: Program.name, output: self.output, isStuck: ExportJob.giveUp)
             .run(spec) { progress.draw($0) }

@@ -2,8 +2,10 @@
 
 import GStreamer
 import Media
+import Model
 import Session
 import Signalling
+import Worker
 
 /// What came of sending a room on; printed as JSON for scripts.
 struct RelayResult: Encodable {
@@ -14,7 +16,7 @@ struct RelayResult: Encodable {
 /// One stay in one room in which nothing is recorded: tracks are only sent on.
 struct RelayJob: Sendable {
     var stay: RoomStay
-    var outputs: [RTPOutputSettings]
+    var outputs: [OutputSpec]
 
     func run(interrupts: Interrupts) async throws -> RelayResult {
         do {
@@ -28,7 +30,7 @@ struct RelayJob: Sendable {
         try Runtime.initialise()
         let control = ControlThread(name: "control")
         let camera = try await self.stay.camera(control)
-        let outputs = RTPOutputs(self.outputs, room: self.stay.url.roomName, logger: self.stay.logger)
+        let outputs = RTPOutputs(try RTPOutputSettings.all(self.outputs), room: self.stay.url.roomName, logger: self.stay.logger)
         let session = try self.stay.session(
             self.stay.request(sends: camera != nil),
             control: control,
@@ -45,6 +47,7 @@ struct RelayJob: Sendable {
         session.stop()
         let outcome = await running
         await control.end("stopping the camera", logger: self.stay.logger) { camera?.stop() }
+        await outputs.finishPipelines()
         await control.end("ending the outputs", logger: self.stay.logger) { outputs.finish() }
         guard hadMedia else {
             if case .failed(let error) = outcome { throw CommandFailure(error) }

@@ -13,6 +13,8 @@ import Worker
 /// One stay of a command in one room: what it joins, what it sends there, and when it leaves.
 struct RoomStay: Sendable {
     var url: RoomURL
+    /// The room's password, PIN or token; that of the environment if left out.
+    var secret: String?
     /// When to leave, from the first media; when somebody says so if left out.
     var duration: Duration?
     /// Whether to leave when the last participant has left.
@@ -60,7 +62,7 @@ struct RoomStay: Sendable {
             SignallingOptions(
                 policy: .oneShot,
                 sends: sends,
-                secret: RoomArgument.secret(for: self.url),
+                secret: self.secret ?? RoomArgument.secret(for: self.url),
                 seed: .random(in: 0...UInt64.max)
             )
         )
@@ -73,6 +75,7 @@ struct RoomStay: Sendable {
         recorder: RecorderThread? = nil,
         outputs: RTPOutputs?,
         camera: CameraSource?,
+        announcement: Announcement? = nil,
         recordsChat: Bool = false,
         configuration: SessionConfiguration = SessionConfiguration()
     ) throws -> RoomSession {
@@ -87,6 +90,7 @@ struct RoomStay: Sendable {
                 network: try self.network.settings(),
                 control: control,
                 recorder: recorder,
+                announcement: announcement,
                 outputs: outputs,
                 camera: camera,
                 preferred: self.preferred,

@@ -2,16 +2,17 @@
 
 internal import Basics
 internal import ConfigurationFile
-internal import Media
-internal import Model
+public import Media
+public import Model
 internal import PipelineCatalogue
-internal import Recording
+public import Recording
 internal import Session
 internal import Signalling
 
 /// Why an order cannot be carried out, in a sentence for a person.
-struct RoomPlanError: Error, Sendable, Hashable {
-    var message: String
+public struct RoomPlanError: Error, Sendable, Hashable {
+    /// The sentence.
+    public var message: String
 }
 
 /// A room that a worker was told of, after everything in it was checked and looked up.
@@ -80,7 +81,7 @@ struct RoomPlan: Sendable {
 
 extension RTPOutputSettings {
     /// Checks outputs, and looks their pipelines up.
-    static func all(_ specs: [OutputSpec]) throws(RoomPlanError) -> [RTPOutputSettings] {
+    public static func all(_ specs: [OutputSpec]) throws(RoomPlanError) -> [RTPOutputSettings] {
         if let problem = OutputSpec.problems(of: specs).first { throw RoomPlanError(message: problem) }
         var names: [String: Int] = [:]
         // Read once, and where an output needs it.
@@ -135,7 +136,7 @@ extension PipelineOutputSettings {
 
 extension RecorderSettings {
     /// Takes what a spec says of how to record; its numbers are in their ranges.
-    mutating func take(_ spec: RecordSpec) {
+    public mutating func take(_ spec: RecordSpec) {
         self.recordsVideo = spec.video
         self.recordsAudio = spec.audio
         self.recordsChat = spec.chat
