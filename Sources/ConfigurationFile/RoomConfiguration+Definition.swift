@@ -51,10 +51,7 @@ extension RoomConfiguration {
         var tree = reader.tree(of: try DaemonConfiguration.text(path: path), key: name)
         if case .mapping(let entries)? = tree?.content {
             let given = texts.map { key, text in
-                SourceNode.Entry(
-                    key: key,
-                    value: SourceNode(content: .scalar(.init(text: text, written: text, form: .string)))
-                )
+                SourceNode.Entry(key: key, value: .init(content: .scalar(.init(text: text, written: text, form: .string))))
             }
             tree?.content = .mapping(entries.filter { texts[$0.key] == nil } + given)
         }

@@ -80,7 +80,10 @@ struct CameraCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Name that others see, where the protocol has names; 1 to 64 characters.",
-            discussion: "Default: \(TestTone.usualName). Each name gives the test beep its own pitch: 500 to 3480 Hz, 1000 Hz without one."
+            discussion: """
+                Default: \(TestTone.usualName). Each name gives the test beep its own pitch: 500 to 3480 Hz, 1000 Hz \
+                without one.
+                """
         )
     )
     var name: String?
@@ -112,7 +115,7 @@ struct CameraCommand: AsyncParsableCommand {
 
     /// The room as --room describes it, and as the flags say instead.
     private func configuration() throws -> RoomConfiguration {
-        var room = try self.room.configuration()
+        var room = try self.room.configuration(self.network)
         try RoomArgument.check(room.address.url.checkSending)
         var sends = room.spec.send ?? SendSpec()
         if let video { sends.video = video.source }
@@ -122,14 +125,14 @@ struct CameraCommand: AsyncParsableCommand {
         sends.preferredCodec = self.codec ?? sends.preferredCodec
         if let bits = self.bitrate?.bitsPerSecond { (sends.bitsPerSecond, sends.minimumBitsPerSecond) = (bits, bits) }
         sends.parameters.merge(try self.captures.values()) { $1 }
-        for problem in sends.problems {
-            switch problem {
-            case .nothing: throw ValidationError("with --video none and --audio none there is nothing to send")
-            case .range: throw ValidationError("--fps takes 1 to 60, not \(sends.framesPerSecond)")
-            case .size, .minimum: throw ValidationError(problem.description)
-            }
+        // The values of all others are those of their options, or were checked in the file.
+        if sends.problems.contains(.nothing) {
+            throw ValidationError("with --video none and --audio none there is nothing to send")
         }
-        room.spec.send = sends
+        guard sends.problems.isEmpty else {
+            throw ValidationError("--fps takes 1 to 60, not \(sends.framesPerSecond)")
+        }
+        (room.spec.send, room.spec.record, room.spec.outputs) = (sends, nil, [])
         room.spec.displayName = self.name ?? room.spec.displayName ?? TestTone.usualName
         return room
     }
@@ -137,20 +140,42 @@ struct CameraCommand: AsyncParsableCommand {
     /// What came of it; printed as JSON for scripts.
     private struct Result: Encodable {
         /// Peers that were to be in the room.
-        var peers: Int
+        var peers = 0
         /// Those that were members of it.
-        var joined: Int
+        var joined = 0
         /// Those whose media somebody took.
-        var connected: Int
-        var framesCaptured: UInt64
-        var framesEncoded: [String: UInt64]
+        var connected = 0
+        let framesCaptured: UInt64
+        let framesEncoded: [String: UInt64]
         /// Pictures and sounds that an encoder did not keep up with.
-        var dropped: [String: UInt64]
-        var framesSent: [String: UInt64]
-        var audioPacketsSent: [String: UInt64]
+        let dropped: [String: UInt64]
+        var framesSent: [String: UInt64] = [:]
+        var audioPacketsSent: [String: UInt64] = [:]
         /// The encoders that ran at the end, as `encode/x264enc`, by codec.
-        var encoders: [String: String]
-        var counters: [String: Int]
+        let encoders: [String: String]
+        var counters: [String: Int] = [:]
+
+        /// What the camera made in all.
+        init(of camera: CameraSource) {
+            let (captured, encoded) = camera.frameCounts
+            (self.framesCaptured, self.framesEncoded) = (captured, Self.named(encoded))
+            (self.dropped, self.encoders) = (Self.named(camera.dropped), Self.named(camera.encoders))
+        }
+
+        /// Adds how all peers ended.
+        mutating func add(_ statuses: [RoomSessionStatus]) {
+            self.peers = statuses.count
+            self.joined = statuses.count(where: \.hasJoined)
+            self.connected = statuses.count { status in status.sent.values.contains { $0 > 0 } }
+            self.counters = statuses.reduce(into: [:]) { $0.merge($1.counters, uniquingKeysWith: +) }
+            let sent = statuses.reduce(into: [:]) { $0.merge($1.sent, uniquingKeysWith: +) }
+            self.framesSent = Self.named(sent.filter { $0.key != .opus })
+            self.audioPacketsSent = Self.named(sent.filter { $0.key == .opus })
+        }
+
+        private static func named<Value>(_ values: [MediaCodec: Value]) -> [String: Value] {
+            Dictionary(uniqueKeysWithValues: values.map { ($0.key.capsName, $0.value) })
+        }
     }
 
     mutating func run() async throws {
@@ -169,27 +194,33 @@ struct CameraCommand: AsyncParsableCommand {
         let lines = LiveLines(output, isWanted: !self.common.json)
         defer { lines.end() }
         let control = ControlThread(name: "control")
-        let camera = try await CaptureArgument.camera(
+        let camera = try await CameraSource.opened(
             room.spec.send ?? SendSpec(),
             name: room.spec.shownName(records: false),
             from: try self.captures.files.catalogue(),
             control: control,
             logger: logger
         )
-        let trace = try self.trace.file()
-        let sessions = try (1...self.count).map { number in
-            try self.session(number, room, control: control, camera: camera, trace: trace, logger: logger)
-        }
         let interrupts = Interrupts()
-        let (outcomes, made) = await self.run(sessions, camera, interrupts, lines)
+        let bell = interrupts.bell
+        var options = RoomRun.Options(receives: false, companions: self.count - 1)
+        options.environment = .forCommand(trace: try self.trace.file())
+        let runs = try (1...self.count).map { number in
+            var spec = room.spec
+            if self.count > 1 { spec.displayName = "\(spec.shownName(records: false))-\(number)" }
+            let logger = self.count == 1 ? logger : logger.forSession()
+            return try RoomRun(spec, options, camera: camera, control: control, bell: bell, logger: logger)
+        }
+        var (outcomes, result) = await self.run(runs, camera, interrupts, lines)
         lines.end()
         await control.end("stopping the camera", logger: logger) { camera.stop() }
         let failures = outcomes.compactMap { outcome -> SignallingError? in
             if case .failed(let error) = outcome { error } else { nil }
         }
         if let error = failures.first, failures.count == self.count { throw error }
-        let statuses = sessions.map(\.status)
-        try self.show(Self.result(statuses, made))
+        let statuses = runs.map(\.status)
+        result.add(statuses)
+        try self.show(result)
         guard let error = failures.first else {
             // Who interrupts a command knows how far it was.
             if !interrupts.came { try self.checkJoining(of: statuses, room.address.url) }
@@ -210,98 +241,35 @@ struct CameraCommand: AsyncParsableCommand {
         throw CommandFailure(.notJoined, "\(who)could not join \(url.shown) in time\(reason)")
     }
 
-    /// One peer of the room; all send what the one camera makes.
-    private func session(
-        _ number: Int,
-        _ room: RoomConfiguration,
-        control: ControlThread,
-        camera: CameraSource,
-        trace: TraceFile?,
-        logger: Logger
-    ) throws -> RoomSession {
-        let stay = RoomStay(
-            url: room.address.url,
-            secret: room.spec.secret?.value,
-            untilEmpty: false,
-            preferred: room.spec.send?.preferredCodec ?? .vp8,
-            wait: .zero,
-            network: self.network,
-            trace: trace,
-            logger: self.count == 1 ? logger : logger.forSession()
-        )
-        var request = stay.request(sends: true)
-        request.options.receives = false
-        let name = room.spec.shownName(records: false)
-        request.options.displayName = self.count == 1 ? name : "\(name)-\(number)"
-        var configuration = SessionConfiguration()
-        // The others of the load are peers too, although nothing flows between them.
-        configuration.maximumPeers += self.count - 1
-        return try stay.session(request, control: control, outputs: nil, camera: camera, configuration: configuration)
-    }
-
-    /// What the camera made in all.
-    private struct Made {
-        let captured: UInt64
-        let encoded: [MediaCodec: UInt64]
-        let dropped: [MediaCodec: UInt64]
-        let encoders: [MediaCodec: String]
-
-        init(by camera: CameraSource) {
-            (self.captured, self.encoded) = camera.frameCounts
-            (self.dropped, self.encoders) = (camera.dropped, camera.encoders)
-        }
-    }
-
     /// Has the peers join one after the other, waits for a reason to leave, and ends all of them.
     private func run(
-        _ sessions: [RoomSession],
+        _ runs: [RoomRun],
         _ camera: CameraSource,
         _ interrupts: Interrupts,
         _ lines: LiveLines
-    ) async -> (outcomes: [SessionOutcome], made: Made) {
+    ) async -> (outcomes: [SessionOutcome], result: Result) {
         await withTaskGroup(of: SessionOutcome.self) { group in
-            for session in sessions where !interrupts.came {
-                group.addTask { await session.run() }
-                if sessions.count > 1 { await self.pace(session, interrupts) }
+            for run in runs where !interrupts.came {
+                group.addTask { await run.run() }
+                if runs.count > 1 { await self.pace(run, interrupts) }
             }
-            await self.waitForEnd(of: sessions, camera, interrupts, lines)
-            let made = Made(by: camera)
-            for session in sessions { session.stop() }
+            await self.waitForEnd(of: runs, camera, interrupts, lines)
+            let result = Result(of: camera)
+            for run in runs { run.stop() }
             var outcomes: [SessionOutcome] = []
             for await outcome in group { outcomes.append(outcome) }
-            return (outcomes, made)
+            return (outcomes, result)
         }
     }
 
     /// Until the next peer may join: this one did, or 2 s passed; 200 ms at least, in which calls begin.
-    private func pace(_ session: RoomSession, _ interrupts: Interrupts) async {
-        let started = ContinuousClock.now
-        repeat {
-            try? await Task.sleep(for: .milliseconds(200))
-            let status = session.status
-            if interrupts.came || status.hasJoined || status.hasEnded { return }
-        } while ContinuousClock.now - started < .seconds(2)
-    }
-
-    private static func result(_ statuses: [RoomSessionStatus], _ made: Made) -> Result {
-        func named(_ counts: [MediaCodec: UInt64]) -> [String: UInt64] {
-            Dictionary(uniqueKeysWithValues: counts.map { ($0.key.capsName, $0.value) })
+    private func pace(_ run: RoomRun, _ interrupts: Interrupts) async {
+        let limit = ContinuousClock.now + .seconds(2)
+        try? await Task.sleep(for: .milliseconds(200))
+        _ = await interrupts.bell.wait(until: limit) {
+            let status = run.status
+            return interrupts.came || status.hasJoined || status.hasEnded ? true : nil
         }
-        let sent = statuses.reduce(into: [MediaCodec: UInt64]()) { sent, status in
-            sent.merge(status.sent, uniquingKeysWith: +)
-        }
-        return Result(
-            peers: statuses.count,
-            joined: statuses.count(where: \.hasJoined),
-            connected: statuses.count { status in status.sent.values.contains { $0 > 0 } },
-            framesCaptured: made.captured,
-            framesEncoded: named(made.encoded),
-            dropped: named(made.dropped),
-            framesSent: named(sent.filter { $0.key != .opus }),
-            audioPacketsSent: named(sent.filter { $0.key == .opus }),
-            encoders: Dictionary(uniqueKeysWithValues: made.encoders.map { ($0.key.capsName, $0.value) }),
-            counters: statuses.reduce(into: [:]) { $0.merge($1.counters, uniquingKeysWith: +) }
-        )
     }
 
     private func show(_ result: Result) throws {
@@ -316,26 +284,24 @@ struct CameraCommand: AsyncParsableCommand {
     }
 
     private func waitForEnd(
-        of sessions: [RoomSession],
+        of runs: [RoomRun],
         _ camera: CameraSource,
         _ interrupts: Interrupts,
         _ lines: LiveLines
     ) async {
-        let started = ContinuousClock.now
-        var lastDrawn = started
-        while !interrupts.came, !sessions.allSatisfy(\.status.hasEnded) {
-            let now = ContinuousClock.now
-            if let duration = self.duration?.duration, now - started >= duration { return }
-            if now - lastDrawn >= .seconds(1) {
-                lastDrawn = now
-                let peers = sessions.reduce(0) { count, session in
-                    let status = session.status
-                    return count + status.connectedPeers.count + (status.isPublishing ? 1 : 0)
-                }
-                let text = "\(peers) participants, \(camera.frameCounts.captured) frames captured; Ctrl-C stops"
-                lines.draw { TerminalLine.fitting([text], columns: $0, rows: $1) }
+        var lastDrawn = ContinuousClock.now
+        let end = self.duration.map { lastDrawn + $0.duration }
+        _ = await interrupts.bell.wait(until: end, every: lines.isShown ? .seconds(1) : nil) { () -> Bool? in
+            if interrupts.came || runs.allSatisfy(\.status.hasEnded) { return true }
+            guard .now - lastDrawn >= .seconds(1) else { return nil }
+            lastDrawn = .now
+            let peers = runs.reduce(0) { count, run in
+                let status = run.status
+                return count + status.connectedPeers.count + (status.isPublishing ? 1 : 0)
             }
-            try? await Task.sleep(for: .milliseconds(100))
+            let text = "\(peers) participants, \(camera.frameCounts.captured) frames captured; Ctrl-C stops"
+            lines.draw { TerminalLine.fitting([text], columns: $0, rows: $1) }
+            return nil
         }
     }
 }
@@ -349,26 +315,13 @@ struct BitRate: ExpressibleByArgument {
     }
 
     init?(argument: String) {
-        guard let bits = BitRateText.parseDecimal(argument), SendSpec.bitsPerSecondRange.contains(bits) else {
-            return nil
-        }
-        self.init(bitsPerSecond: bits)
+        try? self.init(argument, in: SendSpec.bitsPerSecondRange)
     }
 
-    var defaultValueDescription: String { "\(self.bitsPerSecond / 1000)k" }
-}
-
-/// The same for sound: 6k to 510k.
-struct AudioBitRate: ExpressibleByArgument {
-    var bitsPerSecond: Int
-
-    init(bitsPerSecond: Int) {
-        self.bitsPerSecond = bitsPerSecond
-    }
-
-    init?(argument: String) {
-        guard let bits = BitRateText.parseDecimal(argument), SendSpec.audioBitsPerSecondRange.contains(bits) else {
-            return nil
+    /// A rate of a range.
+    init(_ text: String, in range: ClosedRange<Int>) throws(ValidationError) {
+        guard let bits = BitRateText.parseDecimal(text), range.contains(bits) else {
+            throw ValidationError("it takes \(range.lowerBound / 1000)k to \(range.upperBound / 1000)k")
         }
         self.init(bitsPerSecond: bits)
     }

@@ -11,23 +11,13 @@ import PipelineCatalogue
 
 /// `NAME` or `NAME:ARGUMENT` of a capture file, or `none`.
 struct SourceArgument: ExpressibleByArgument, Sendable {
-    /// The test picture or the test sound.
-    static let test = SourceArgument(source: .test)
-
     /// Nil for `none`.
     var source: MediaSource?
 
-    private init(source: MediaSource?) {
-        self.source = source
-    }
-
     init?(argument: String) {
-        let source = MediaSource(argument)
-        guard source != nil || argument == "none" else { return nil }
-        self.init(source: source)
+        self.source = MediaSource(argument)
+        guard self.source != nil || argument == "none" else { return nil }
     }
-
-    var defaultValueDescription: String { self.source?.description ?? "none" }
 }
 
 extension PreferredCodec: ExpressibleByArgument {}
@@ -114,10 +104,9 @@ extension SendSpec {
     }
 }
 
-/// Composition: from what is to be sent to a camera.
-enum CaptureArgument {
+extension CameraSource {
     /// A camera whose files and devices were opened once; fails before anybody joins a room.
-    static func camera(
+    static func opened(
         _ settings: SendSpec,
         name: String = TestTone.usualName,
         from pipelines: PipelineCatalogue,

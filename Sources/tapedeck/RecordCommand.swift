@@ -89,7 +89,6 @@ struct RecordCommand: AsyncParsableCommand {
             throw ValidationError("--segment makes several exports, --output names one: leave one of them out")
         }
         let room = try self.configuration()
-        _ = try self.preferred(room)
         guard room.spec.record == nil else { return }
         guard !room.spec.outputs.isEmpty else {
             throw ValidationError("--room records nothing and has no outputs: add one, or give --rtp")
@@ -101,7 +100,7 @@ struct RecordCommand: AsyncParsableCommand {
 
     /// The room as --room describes it, and as the flags say instead.
     private func configuration() throws -> RoomConfiguration {
-        var room = try self.room.configuration()
+        var room = try self.room.configuration(self.network, directory: self.directory)
         if self.untilEmpty { room.untilEmpty = true }
         if let segment { (room.spec.record?.segmentSeconds, room.spec.record?.segmentBytes) = segment.limits }
         if !self.rtp.isEmpty { room.spec.outputs = try RTPArgument.outputs(self.rtp) }
@@ -111,6 +110,7 @@ struct RecordCommand: AsyncParsableCommand {
         try RoomArgument.check(room.address.url.checkRecording)
         room.spec.send = try self.sends(room.spec.send)
         if room.spec.send != nil { try RoomArgument.check(room.address.url.checkSending) }
+        room.spec.record?.preferredCodec = try self.preferred(room)
         return room
     }
 
@@ -127,22 +127,6 @@ struct RecordCommand: AsyncParsableCommand {
         if !self.send.isEmpty { try sends.take(self.send, from: self.captures.files.catalogue()) }
         sends.parameters.merge(try self.captures.values()) { $1 }
         return sends
-    }
-
-    private func stay(_ room: RoomConfiguration, _ log: LogOutput) throws -> RoomStay {
-        RoomStay(
-            url: room.address.url,
-            secret: room.spec.secret?.value,
-            duration: self.duration?.duration,
-            untilEmpty: room.untilEmpty,
-            sends: room.spec.send,
-            pipelines: try self.captures.files.catalogue(),
-            preferred: try self.preferred(room),
-            wait: self.wait.duration,
-            network: self.network,
-            trace: try self.trace.file(),
-            logger: log.logger().forSession()
-        )
     }
 
     /// How a recording is exported.
@@ -169,53 +153,51 @@ struct RecordCommand: AsyncParsableCommand {
         }
     }
 
-    private func relay(_ room: RoomConfiguration) async throws {
-        let job = RelayJob(stay: try self.stay(room, self.common.logOutput()), outputs: room.spec.outputs)
-        let result = try await job.run(interrupts: Interrupts())
-        if self.common.json { return try Output.json(result) }
-        for output in result.outputs {
-            Output.result("\(output.name): \(output.packets) packets sent, \(output.droppedPackets) dropped")
-        }
-    }
-
     mutating func run() async throws {
         do {
             let room = try self.configuration()
-            guard let record = room.spec.record else { return try await self.relay(room) }
-            try RecordingFolder.checkStorage(self.directory)
-            try self.output?.check(replaces: self.force)
-            let tracks = try self.tracks(room)
-            if tracks.container == .mp4 { try FFmpegMux.requireProgram() }
-            try await self.record(room, record, tracks)
+            let log = self.common.logOutput()
+            let lines = LiveLines(log, isWanted: !self.common.json)
+            var job = RecordJob(
+                spec: room.spec,
+                leaving: .init(wait: self.wait.duration, duration: self.duration?.duration, untilEmpty: room.untilEmpty),
+                pipelines: try self.captures.files.catalogue(),
+                output: self.output?.path,
+                onSegment: { [common] result in
+                    lines.end()
+                    if common.json { try? Output.json(result) } else { Output.result(result.output) }
+                },
+                lines: lines,
+                logger: log.logger().forSession()
+            )
+            job.options.records = room.spec.record != nil
+            job.options.preferred = try self.preferred(room)
+            job.options.directory = self.directory
+            if job.options.records { job.tracks = try self.checkedTracks(room) }
+            job.options.environment = .forCommand(trace: try self.trace.file())
+            guard job.options.records else { return try await self.relay(job) }
+            let result = try await job.record(interrupts: Interrupts())
+            try result.show(self.common)
+            try result.check()
         } catch {
             throw CommandFailure(error)
         }
     }
 
-    private func record(_ room: RoomConfiguration, _ record: RecordSpec, _ tracks: ExportSpec.Tracks) async throws {
-        let log = self.common.logOutput()
-        let lines = LiveLines(log, isWanted: !self.common.json)
-        let job = RecordJob(
-            stay: try self.stay(room, log),
-            record: record,
-            shownName: room.spec.shownName(records: true),
-            output: self.output?.path,
-            tracks: tracks,
-            directory: self.directory,
-            outputs: room.spec.outputs,
-            onSegment: { [common] result in
-                lines.end()
-                if common.json { try? Output.json(result) } else { Output.result(result.output) }
-            },
-            lines: lines
-        )
-        let result = try await job.run(interrupts: Interrupts())
-        if self.common.json {
-            try Output.json(result)
-        } else {
-            Output.result(result.output)
-            Output.result(result.report.table())
+    /// How the recording is exported, once it is known that it can be stored and exported.
+    private func checkedTracks(_ room: RoomConfiguration) throws -> ExportSpec.Tracks {
+        try RecordingFolder.checkStorage(self.directory)
+        try self.output?.check(replaces: self.force)
+        let tracks = try self.tracks(room)
+        if tracks.container == .mp4 { try FFmpegMux.requireProgram() }
+        return tracks
+    }
+
+    private func relay(_ job: RecordJob) async throws {
+        let result = try await job.relay(interrupts: Interrupts())
+        if self.common.json { return try Output.json(result) }
+        for output in result.outputs {
+            Output.result("\(output.name): \(output.packets) packets sent, \(output.droppedPackets) dropped")
         }
-        try result.check()
     }
 }

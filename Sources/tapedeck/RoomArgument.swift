@@ -16,17 +16,14 @@ extension RoomURL {
 enum RoomArgument {
     /// Parses a room URL; what is wrong with it is the failure's message.
     static func parse(_ text: String) throws -> RoomURL {
-        do {
-            return try RoomURL(parsing: text)
-        } catch {
-            throw ValidationError(error.message)
-        }
+        try self.check { () throws(SignallingError) in try RoomURL(parsing: text) }
     }
 
     /// Makes what is wrong with the use of a room a failure like that of its URL.
-    static func check(_ body: () throws(SignallingError) -> Void) throws {
+    @discardableResult
+    static func check<Result>(_ body: () throws(SignallingError) -> Result) throws -> Result {
         do {
-            try body()
+            return try body()
         } catch {
             throw ValidationError(error.message)
         }
@@ -70,7 +67,9 @@ struct RoomSource: ParsableArguments {
     }
 
     /// The room as the file describes it, without a file one that is recorded, and nothing is sent.
-    func configuration() throws -> RoomConfiguration {
+    ///
+    /// - Parameter directory: where recordings go.
+    func configuration(_ network: NetworkOptions, directory: String = ".") throws -> RoomConfiguration {
         var room: RoomConfiguration
         if let file = self.file {
             var texts: [String: String] = [:]
@@ -90,6 +89,8 @@ struct RoomSource: ParsableArguments {
             room = RoomConfiguration(name: url.roomName, url: Secret(text), address: address, definition: .null)
         }
         room.spec.name = room.address.url.roomName
+        (room.spec.recording, room.spec.ice) = (.on, try network.settings())
+        room.spec.storage = URL(filePath: directory).absoluteURL.path(percentEncoded: false)
         if let secret = RoomArgument.secret(for: room.address.url) { room.spec.secret = Secret(secret) }
         return room
     }

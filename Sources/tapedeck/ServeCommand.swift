@@ -57,7 +57,7 @@ struct ServeCommand: AsyncParsableCommand {
                     }
                 }
                 group.addTask {
-                    while !interrupts.came { try await Task.sleep(for: .milliseconds(100)) }
+                    await interrupts.bell.wait { interrupts.came ? true : nil }
                 }
                 try await group.next()
                 group.cancelAll()

@@ -2,10 +2,10 @@
 
 internal import Basics
 internal import ConfigurationFile
-public import Media
-public import Model
+internal import Media
+internal import Model
 internal import PipelineCatalogue
-public import Recording
+internal import Recording
 internal import Session
 internal import Signalling
 
@@ -81,7 +81,7 @@ struct RoomPlan: Sendable {
 
 extension RTPOutputSettings {
     /// Checks outputs, and looks their pipelines up.
-    public static func all(_ specs: [OutputSpec]) throws(RoomPlanError) -> [RTPOutputSettings] {
+    static func all(_ specs: [OutputSpec]) throws(RoomPlanError) -> [RTPOutputSettings] {
         if let problem = OutputSpec.problems(of: specs).first { throw RoomPlanError(message: problem) }
         var names: [String: Int] = [:]
         // Read once, and where an output needs it.
@@ -136,7 +136,7 @@ extension PipelineOutputSettings {
 
 extension RecorderSettings {
     /// Takes what a spec says of how to record; its numbers are in their ranges.
-    public mutating func take(_ spec: RecordSpec) {
+    mutating func take(_ spec: RecordSpec) {
         self.recordsVideo = spec.video
         self.recordsAudio = spec.audio
         self.recordsChat = spec.chat
