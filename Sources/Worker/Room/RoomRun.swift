@@ -102,8 +102,7 @@ public final class RoomRun: Sendable {
         self.session = RoomSession(
             signaller: Signallers.signaller(for: request, environment: options.environment, logger: logger),
             context: try RoomComposition.context(
-                url: plan.url,
-                network: spec.ice,
+                plan,
                 control: control,
                 recorder: self.recorder,
                 announcement: announcement,
