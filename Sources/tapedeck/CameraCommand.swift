@@ -168,7 +168,7 @@ struct CameraCommand: AsyncParsableCommand {
             self.joined = statuses.count(where: \.hasJoined)
             self.connected = statuses.count { status in status.sent.values.contains { $0 > 0 } }
             self.counters = statuses.reduce(into: [:]) { $0.merge($1.counters, uniquingKeysWith: +) }
-            let sent = statuses.reduce(into: [:]) { $0.merge($1.sent, uniquingKeysWith: +) }
+            let sent = statuses.reduce(into: [MediaCodec: UInt64]()) { $0.merge($1.sent, uniquingKeysWith: +) }
             self.framesSent = Self.named(sent.filter { $0.key != .opus })
             self.audioPacketsSent = Self.named(sent.filter { $0.key == .opus })
         }
@@ -211,7 +211,7 @@ struct CameraCommand: AsyncParsableCommand {
             let logger = self.count == 1 ? logger : logger.forSession()
             return try RoomRun(spec, options, camera: camera, control: control, bell: bell, logger: logger)
         }
-        var (outcomes, result) = await self.run(runs, camera, interrupts, lines)
+        let (outcomes, made) = await self.run(runs, camera, interrupts, lines)
         lines.end()
         await control.end("stopping the camera", logger: logger) { camera.stop() }
         let failures = outcomes.compactMap { outcome -> SignallingError? in
@@ -219,6 +219,7 @@ struct CameraCommand: AsyncParsableCommand {
         }
         if let error = failures.first, failures.count == self.count { throw error }
         let statuses = runs.map(\.status)
+        var result = made
         result.add(statuses)
         try self.show(result)
         guard let error = failures.first else {
@@ -247,18 +248,18 @@ struct CameraCommand: AsyncParsableCommand {
         _ camera: CameraSource,
         _ interrupts: Interrupts,
         _ lines: LiveLines
-    ) async -> (outcomes: [SessionOutcome], result: Result) {
+    ) async -> (outcomes: [SessionOutcome], made: Result) {
         await withTaskGroup(of: SessionOutcome.self) { group in
             for run in runs where !interrupts.came {
                 group.addTask { await run.run() }
                 if runs.count > 1 { await self.pace(run, interrupts) }
             }
             await self.waitForEnd(of: runs, camera, interrupts, lines)
-            let result = Result(of: camera)
+            let made = Result(of: camera)
             for run in runs { run.stop() }
             var outcomes: [SessionOutcome] = []
             for await outcome in group { outcomes.append(outcome) }
-            return (outcomes, result)
+            return (outcomes, made)
         }
     }
 
@@ -293,8 +294,8 @@ struct CameraCommand: AsyncParsableCommand {
         let end = self.duration.map { lastDrawn + $0.duration }
         _ = await interrupts.bell.wait(until: end, every: lines.isShown ? .seconds(1) : nil) { () -> Bool? in
             if interrupts.came || runs.allSatisfy(\.status.hasEnded) { return true }
-            guard .now - lastDrawn >= .seconds(1) else { return nil }
-            lastDrawn = .now
+            guard ContinuousClock.now - lastDrawn >= .seconds(1) else { return nil }
+            lastDrawn = ContinuousClock.now
             let peers = runs.reduce(0) { count, run in
                 let status = run.status
                 return count + status.connectedPeers.count + (status.isPublishing ? 1 : 0)

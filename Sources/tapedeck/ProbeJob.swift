@@ -155,7 +155,7 @@ struct ProbeJob: Sendable {
         for limit: Duration,
         until isSo: () -> Bool
     ) async -> Bool {
-        await interrupts.bell.wait(until: .now + limit) {
+        await interrupts.bell.wait(until: ContinuousClock.now + limit) {
             interrupts.came || runs.contains(where: \.status.hasEnded) ? false : isSo() ? true : nil
         } ?? false
     }
@@ -163,11 +163,12 @@ struct ProbeJob: Sendable {
     /// Decodes what was recorded, and judges it.
     private func report(of stage: Stage) throws -> ProbeReport {
         let written = stage.notes.all.map { TestSending.Note($0.track, $0.rtpTime, $0.nanoseconds) }
-        guard let folder = stage.receiver.recorder?.status.folder, let first = stage.firstFrameNanoseconds, !written.isEmpty
+        let (sender, receiver) = (stage.sender, stage.receiver)
+        guard let folder = receiver.recorder?.status.folder, let first = stage.firstFrameNanoseconds, !written.isEmpty
         else {
             throw CommandFailure.nothingCame(
-                in: stage.receiver,
-                stage.sender,
+                in: receiver,
+                sender,
                 wait: self.wait,
                 media: "frame",
                 silence: "no participant sent video"

@@ -102,7 +102,10 @@ struct RecordCommand: AsyncParsableCommand {
     private func configuration() throws -> RoomConfiguration {
         var room = try self.room.configuration(self.network, directory: self.directory)
         if self.untilEmpty { room.untilEmpty = true }
-        if let segment { (room.spec.record?.segmentSeconds, room.spec.record?.segmentBytes) = segment.limits }
+        if let (seconds, bytes) = self.segment?.limits {
+            room.spec.record?.segmentSeconds = seconds
+            room.spec.record?.segmentBytes = bytes
+        }
         if !self.rtp.isEmpty { room.spec.outputs = try RTPArgument.outputs(self.rtp) }
         for index in room.spec.outputs.indices {
             room.spec.outputs[index].pipeline?.pipelines = self.captures.files.pipelines

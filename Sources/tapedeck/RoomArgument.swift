@@ -80,7 +80,7 @@ struct RoomSource: ParsableArguments {
             do throws(ConfigurationError) {
                 room = try RoomConfiguration.load(name: "room", path: file, replacing: texts)
             } catch {
-                throw CommandFailure(.usage, "--room has errors\n\(error)")
+                throw ValidationError("--room has errors\n\(error)")
             }
         } else {
             let text = self.url ?? ""

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Media
 import Signalling
 import Worker
 
@@ -31,27 +32,26 @@ extension RoomRun {
         media: () -> LeaveRule.Media,
         meanwhile: (Duration?) -> Void = { _ in }
     ) async -> (reason: LeaveRule.Reason, hadMedia: Bool) {
+        enum Found { case media, reason(LeaveRule.Reason) }
         var firstMedia: ContinuousClock.Instant?
-        var deadline: ContinuousClock.Instant? = .now + rule.wait
+        var deadline: ContinuousClock.Instant? = ContinuousClock.now + rule.wait
         while true {
-            let reason = await interrupts.bell.wait(until: deadline, every: .seconds(1)) { () -> LeaveRule.Reason?? in
-                let found = media()
-                if interrupts.came { return .interrupted }
-                if self.status.hasEnded { return .session }
-                if firstMedia == nil {
-                    if found == .some { return .some(nil) }
-                    if found == .failed { return .noMedia }
-                } else if rule.untilEmpty, self.status.presentPeers.isEmpty {
-                    return .empty
-                }
-                meanwhile(firstMedia.map { .now - $0 })
+            let found = await interrupts.bell.wait(until: deadline, every: .seconds(1)) { () -> Found? in
+                let media = media()
+                if firstMedia == nil, media == .some { return .media }
+                if interrupts.came { return .reason(.interrupted) }
+                let status = self.status
+                if status.hasEnded { return .reason(.session) }
+                if firstMedia == nil, media == .failed { return .reason(.noMedia) }
+                if firstMedia != nil, rule.untilEmpty, status.presentPeers.isEmpty { return .reason(.empty) }
+                meanwhile(firstMedia.map { ContinuousClock.now - $0 })
                 return nil
             }
-            switch reason {
-            case .some(nil):
-                firstMedia = .now
-                deadline = rule.duration.map { .now + $0 }
-            case .some(let reason?): return (reason, firstMedia != nil)
+            switch found {
+            case .media:
+                firstMedia = ContinuousClock.now
+                deadline = rule.duration.map { ContinuousClock.now + $0 }
+            case .reason(let reason): return (reason, firstMedia != nil)
             case nil: return firstMedia == nil ? (.noMedia, false) : (.duration, true)
             }
         }

@@ -57,7 +57,7 @@ struct ServeCommand: AsyncParsableCommand {
                     }
                 }
                 group.addTask {
-                    await interrupts.bell.wait { interrupts.came ? true : nil }
+                    _ = await interrupts.bell.wait { interrupts.came ? true : nil }
                 }
                 try await group.next()
                 group.cancelAll()

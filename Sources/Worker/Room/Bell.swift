@@ -32,7 +32,10 @@ public final class Bell: Sendable {
         let pulse = interval.map { interval in
             Task { while (try? await Task.sleep(for: interval)) != nil { self.ring() } }
         }
-        defer { (alarm?.cancel(), pulse?.cancel()) }
+        defer {
+            alarm?.cancel()
+            pulse?.cancel()
+        }
         for await _ in self.rings {
             if let found = look() { return found }
             if let deadline, ContinuousClock.now >= deadline { return nil }
