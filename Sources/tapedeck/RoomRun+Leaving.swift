@@ -37,12 +37,12 @@ extension RoomRun {
         var deadline: ContinuousClock.Instant? = ContinuousClock.now + rule.wait
         while true {
             let found = await interrupts.bell.wait(until: deadline, every: .seconds(1)) { () -> Found? in
-                let media = media()
-                if firstMedia == nil, media == .some { return .media }
+                let came = media()
+                if firstMedia == nil, came == .some { return .media }
                 if interrupts.came { return .reason(.interrupted) }
                 let status = self.status
                 if status.hasEnded { return .reason(.session) }
-                if firstMedia == nil, media == .failed { return .reason(.noMedia) }
+                if firstMedia == nil, came == .failed { return .reason(.noMedia) }
                 if firstMedia != nil, rule.untilEmpty, status.presentPeers.isEmpty { return .reason(.empty) }
                 meanwhile(firstMedia.map { ContinuousClock.now - $0 })
                 return nil
