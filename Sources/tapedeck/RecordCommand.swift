@@ -12,6 +12,7 @@ import Rendering
 import Signalling
 import SignallingClients
 import Storage
+import Worker
 
 /// `tapedeck record`.
 struct RecordCommand: AsyncParsableCommand {
@@ -113,7 +114,8 @@ struct RecordCommand: AsyncParsableCommand {
         try RoomArgument.check(room.address.url.checkRecording)
         room.spec.send = try self.sends(room.spec.send)
         if room.spec.send != nil { try RoomArgument.check(room.address.url.checkSending) }
-        room.spec.record?.preferredCodec = try self.preferred(room)
+        let preferred = try self.preferred(room)
+        room.spec.record?.preferredCodec = preferred
         return room
     }
 

@@ -4,6 +4,7 @@ import ArgumentParser
 import Basics
 import ConfigurationFile
 import Foundation
+import Model
 import Observability
 import Signalling
 

@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import RoomServer
+import Worker
 
 /// `tapedeck serve`.
 struct ServeCommand: AsyncParsableCommand {
