@@ -88,7 +88,7 @@ def test_a_port_that_is_taken_is_1(stage):
 
 
 @pytest.mark.parametrize("text, place", [
-    ("send: { bitrate: 1M, min_bitrate: 2M }", ":1:24: room.send.min_bitrate: 2M is more than bitrate, 1M"),
+    ("send: { bitrate: 1M, min_bitrate: 2M }", ":1:22: room.send.min_bitrate: 2M is more than bitrate, 1M"),
     ("record: { vidoe: false }", ':1:11: room.record.vidoe: unknown key; did you mean "video"?'),
     ("send: { audio: none, capture: none }", ":1:22: room.send.capture: "),
     ("- record: none", ":1:1: room: "),
