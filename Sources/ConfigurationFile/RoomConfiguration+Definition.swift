@@ -51,7 +51,8 @@ extension RoomConfiguration {
         var tree = reader.tree(of: try DaemonConfiguration.text(path: path), key: name)
         if case .mapping(let entries)? = tree?.content {
             let given = texts.map { key, text in
-                SourceNode.Entry(key: key, value: .init(content: .scalar(.init(text: text, written: text, form: .string))))
+                let scalar = SourceNode.Scalar(text: text, written: text, form: .string)
+                return SourceNode.Entry(key: key, value: SourceNode(content: .scalar(scalar)))
             }
             tree?.content = .mapping(entries.filter { texts[$0.key] == nil } + given)
         }

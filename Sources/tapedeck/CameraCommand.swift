@@ -25,14 +25,14 @@ struct CameraCommand: AsyncParsableCommand {
             A file is repeated until the end; bars keep its aspect ratio. A device that fails or gives nothing is \
             replaced by a slate within a second, and used again when it works; the call continues.
 
+            A flag overrides --room: `--room standup.yaml --fps 15` sends 15 frames a second, whatever send.fps in the file \
+            says. Of the file a camera takes url, secret, display_name and send.
+
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --codec h264 --duration 60s
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video file:talk.mp4 --audio file:talk.mp4
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video v4l2:/dev/video0 --audio alsa:default
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --count 20 --size 640x360 --duration 5m
             Example: tapedeck camera --room standup.yaml --fps 15
-
-            The last one sends 15 frames a second, whatever send.fps in standup.yaml says. Of the file a camera takes url, \
-            secret, display_name and send.
             """
     )
 
@@ -41,7 +41,7 @@ struct CameraCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "Video: test, v4l2:/dev/video0, v4l2:name=NAME, file:PATH, image:PATH, screen, rtsp://HOST/PATH or none.",
-            discussion: "Or any other capture that `tapedeck pipelines` lists, as NAME or NAME:ARGUMENT. Default: test.",
+            discussion: "Or another capture that `tapedeck pipelines` lists, as NAME or NAME:ARGUMENT. Default: test.",
             valueName: "capture"
         )
     )
@@ -179,14 +179,6 @@ struct CameraCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
-        do {
-            try await self.send()
-        } catch {
-            throw CommandFailure(error)
-        }
-    }
-
-    private func send() async throws {
         try Runtime.initialise()
         let room = try self.configuration()
         let output = self.common.logOutput()

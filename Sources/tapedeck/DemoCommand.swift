@@ -41,18 +41,14 @@ struct DemoCommand: AsyncParsableCommand {
     mutating func validate() throws { _ = try self.output?.kind(["mkv": ()], of: "demo") }
 
     mutating func run() async throws {
-        do {
-            try self.output?.check(replaces: self.force)
-            let result = try await self.call()
-            try result.show(self.common)
-            if !self.common.json {
-                let program = CommandLine.arguments.first ?? "tapedeck"
-                Output.message("Play it: mpv \(result.output)\nCheck it: \(program) verify \(result.output)")
-            }
-            try result.check()
-        } catch {
-            throw CommandFailure(error)
+        try self.output?.check(replaces: self.force)
+        let result = try await self.call()
+        try result.show(self.common)
+        if !self.common.json {
+            let program = CommandLine.arguments.first ?? "tapedeck"
+            Output.message("Play it: mpv \(result.output)\nCheck it: \(program) verify \(result.output)")
         }
+        try result.check()
     }
 
     /// Server, cameras and recorder, each ended before the one that it needs.
@@ -104,22 +100,11 @@ struct DemoCommand: AsyncParsableCommand {
         }
         return try await withThrowingTaskGroup(of: Void.self) { [job] group in
             for camera in cameras { group.addTask { _ = await camera.run() } }
-            let result = await Result { try await job.record(interrupts: interrupts) }
+            let result = await Task { try await job.record(interrupts: interrupts) }.result
             for camera in cameras { camera.stop() }
             try await group.waitForAll()
             for run in cameras { await control.end("stopping a camera", logger: logger) { run.camera?.stop() } }
             return try result.get()
-        }
-    }
-}
-
-extension Result where Failure == any Error {
-    /// The outcome of an asynchronous body.
-    fileprivate init(_ body: () async throws -> Success) async {
-        do {
-            self = .success(try await body())
-        } catch {
-            self = .failure(error)
         }
     }
 }

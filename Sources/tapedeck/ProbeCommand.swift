@@ -147,11 +147,7 @@ struct ProbeCommand: AsyncParsableCommand {
     private func writeMetrics(_ url: RoomURL, _ report: ProbeReport?) throws {
         guard let path = self.prometheus else { return }
         let text = ProbeMetric.text(room: url.shown, Self.values(report, at: Date()))
-        do {
-            try File.replace(path, with: Array(text.utf8))
-        } catch {
-            throw CommandFailure(error)
-        }
+        try File.replace(path, with: Array(text.utf8))
     }
 
     static func values(_ report: ProbeReport?, at date: Date) -> [ProbeMetric.Value] {

@@ -23,13 +23,13 @@ struct RecordCommand: AsyncParsableCommand {
             Records until Ctrl-C, --duration, --until-empty or the loss of the room, then exports. A second Ctrl-C abandons \
             the export and says so; the recording stays.
 
+            A flag overrides --room: with `--room standup.yaml --codec h264` participants are asked for H.264, whatever \
+            record.preferred_codec in the file says. `record: none` in it records nothing: outputs and --rtp re-stream.
+
             Example: tapedeck record socketio+http://127.0.0.1:3000/standup --duration 30s --output call.mkv
             Example: tapedeck record socketio+http://127.0.0.1:3000/standup --send v4l2:/dev/video0 --send alsa:default
             Example: tapedeck record socketio+http://127.0.0.1:3000/standup --rtp 127.0.0.1:5004,sdp=standup.sdp
             Example: tapedeck record --room standup.yaml --codec h264
-
-            The last one asks for H.264, whatever record.preferred_codec in standup.yaml says. `record: none` in the file \
-            records nothing: outputs and --rtp only re-stream.
             """
     )
 
@@ -137,7 +137,7 @@ struct RecordCommand: AsyncParsableCommand {
     /// How a recording is exported.
     private func tracks(_ room: RoomConfiguration) throws -> ExportSpec.Tracks {
         guard room.exports.count == 1, var tracks = room.exports[0].layout.tracks else {
-            throw ValidationError("--room: record.export: record exports tracks only; `tapedeck export` makes the others")
+            throw ValidationError("--room: record exports tracks only: `tapedeck export` makes the others")
         }
         if let kind = try self.output?.kind(ExportSpec.Container.extensionsOfTracks, of: "record") {
             tracks.container = kind
@@ -159,34 +159,30 @@ struct RecordCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
-        do {
-            let room = try self.configuration()
-            let log = self.common.logOutput()
-            let lines = LiveLines(log, isWanted: !self.common.json)
-            var job = RecordJob(
-                spec: room.spec,
-                leaving: .init(wait: self.wait.duration, duration: self.duration?.duration, untilEmpty: room.untilEmpty),
-                pipelines: try self.captures.files.catalogue(),
-                output: self.output?.path,
-                onSegment: { [common] result in
-                    lines.end()
-                    if common.json { try? Output.json(result) } else { Output.result(result.output) }
-                },
-                lines: lines,
-                logger: log.logger().forSession()
-            )
-            job.options.records = room.spec.record != nil
-            job.options.preferred = try self.preferred(room)
-            job.options.directory = self.directory
-            if job.options.records { job.tracks = try self.checkedTracks(room) }
-            job.options.environment = .forCommand(trace: try self.trace.file())
-            guard job.options.records else { return try await self.relay(job) }
-            let result = try await job.record(interrupts: Interrupts())
-            try result.show(self.common)
-            try result.check()
-        } catch {
-            throw CommandFailure(error)
-        }
+        let room = try self.configuration()
+        let log = self.common.logOutput()
+        let lines = LiveLines(log, isWanted: !self.common.json)
+        var job = RecordJob(
+            spec: room.spec,
+            leaving: .init(wait: self.wait.duration, duration: self.duration?.duration, untilEmpty: room.untilEmpty),
+            pipelines: try self.captures.files.catalogue(),
+            output: self.output?.path,
+            onSegment: { [common] result in
+                lines.end()
+                if common.json { try? Output.json(result) } else { Output.result(result.output) }
+            },
+            lines: lines,
+            logger: log.logger().forSession()
+        )
+        job.options.records = room.spec.record != nil
+        job.options.preferred = try self.preferred(room)
+        job.options.directory = self.directory
+        if job.options.records { job.tracks = try self.checkedTracks(room) }
+        job.options.environment = .forCommand(trace: try self.trace.file())
+        guard job.options.records else { return try await self.relay(job) }
+        let result = try await job.record(interrupts: Interrupts())
+        try result.show(self.common)
+        try result.check()
     }
 
     /// How the recording is exported, once it is known that it can be stored and exported.

@@ -146,51 +146,43 @@ struct RecordJob: Sendable {
 
     func record(interrupts: Interrupts) async throws -> RecordResult {
         defer { self.lines.end() }
-        do {
-            // One for each segment, and for each recording that the disk ended; they are rare, and none may be dropped.
-            let (segments, feed) = AsyncStream.makeStream(of: Earlier.self, bufferingPolicy: .unbounded)
-            let run = try await self.open(interrupts) { event in
-                guard case .finished(let folder, _, let reason) = event else { return }
-                if reason == "segment" || StorageError.Code(rawValue: reason) != nil { feed.yield((folder, reason)) }
-            }
-            guard let recorder = run.recorder else { throw CommandFailure(.usage, "nothing is recorded") }
-            async let earlier = self.exportSegments(segments)
-            interrupts.abandoning {
-                guard let folder = recorder.status.folder else { return "nothing was recorded" }
-                return "the files of \(folder.path); `tapedeck export \(folder.path)` makes a file of what they have"
-            }
-            let stay = await self.stay(in: run, interrupts)
-            try await self.finish(recorder, reason: "\(stay.reason)")
-            feed.finish()
-            let problems = try await earlier
-            let recorded = recorder.status
-            guard let folder = recorded.folder, recorded.tracks.contains(where: { $0.units > 0 }) else {
-                if let failure = recorded.failure { throw failure.cause }
-                throw Self.unrecorded(recorded) ?? self.failure(stay, run, "recorded")
-            }
-            var result = RecordResult(
-                folder: folder,
-                report: try self.export(folder),
-                problems: problems + self.problems(recorder),
-                counters: run.status.counters,
-                recorded: recorded.tracks
-            )
-            result.outputs = run.outputs == nil ? nil : stay.sentOn.after
-            return result
-        } catch {
-            throw CommandFailure(error)
+        // One for each segment, and for each recording that the disk ended; they are rare, and none may be dropped.
+        let (segments, feed) = AsyncStream.makeStream(of: Earlier.self, bufferingPolicy: .unbounded)
+        let run = try await self.open(interrupts) { event in
+            guard case .finished(let folder, _, let reason) = event else { return }
+            if reason == "segment" || StorageError.Code(rawValue: reason) != nil { feed.yield((folder, reason)) }
         }
+        guard let recorder = run.recorder else { throw CommandFailure(.usage, "nothing is recorded") }
+        async let earlier = self.exportSegments(segments)
+        interrupts.abandoning {
+            guard let folder = recorder.status.folder else { return "nothing was recorded" }
+            return "the files of \(folder.path); `tapedeck export \(folder.path)` makes a file of what they have"
+        }
+        let stay = await self.stay(in: run, interrupts)
+        try await self.finish(recorder, reason: "\(stay.reason)")
+        feed.finish()
+        let problems = try await earlier
+        let recorded = recorder.status
+        guard let folder = recorded.folder, recorded.tracks.contains(where: { $0.units > 0 }) else {
+            if let failure = recorded.failure { throw failure.cause }
+            throw Self.unrecorded(recorded) ?? self.failure(stay, run, "recorded")
+        }
+        var result = RecordResult(
+            folder: folder,
+            report: try self.export(folder),
+            problems: problems + self.problems(recorder),
+            counters: run.status.counters,
+            recorded: recorded.tracks
+        )
+        result.outputs = run.outputs == nil ? nil : stay.sentOn.after
+        return result
     }
 
     func relay(interrupts: Interrupts) async throws -> RelayResult {
-        do {
-            let run = try await self.open(interrupts)
-            let stay = await self.stay(in: run, interrupts)
-            guard stay.hadMedia else { throw self.failure(stay, run, "sent on") }
-            return RelayResult(outputs: stay.sentOn.before, counters: run.status.counters)
-        } catch {
-            throw CommandFailure(error)
-        }
+        let run = try await self.open(interrupts)
+        let stay = await self.stay(in: run, interrupts)
+        guard stay.hadMedia else { throw self.failure(stay, run, "sent on") }
+        return RelayResult(outputs: stay.sentOn.before, counters: run.status.counters)
     }
 
     /// The room, and what is sent there, which is opened once.
@@ -284,7 +276,7 @@ struct RecordJob: Sendable {
     /// Why there is nothing.
     private func failure(_ stay: Stay, _ run: RoomRun, _ done: String) -> CommandFailure {
         if case .failed(let error) = stay.outcome { return CommandFailure(error) }
-        if stay.reason == .interrupted { return CommandFailure(.interrupted, "interrupted before anything was \(done)") }
+        if stay.reason == .interrupted { return .init(.interrupted, "interrupted before anything was \(done)") }
         let silence = "the peers sent nothing that can be \(done)"
         return .nothingCame(in: run, wait: self.leaving.wait, media: "media", silence: silence)
     }

@@ -64,11 +64,7 @@ struct ServeCommand: AsyncParsableCommand {
                 group.cancelAll()
                 try await group.waitForAll()
             }
-        } catch is CancellationError {
-            return
-        } catch {
-            throw CommandFailure(error)
-        }
+        } catch is CancellationError {}
     }
 }
 

@@ -77,7 +77,8 @@ import Testing
             ("url: socketio+http://h/r\nsend: { fps: 61 }", ":2:14: room.send.fps: found 61"), ("", "nothing in it"),
         ] {
             let error = #expect(throws: ConfigurationError.self) { try self.load(text) }
-            #expect(error?.description.contains("room-") == true && error?.description.contains(place) == true, "\(text)")
+            let told = error?.description ?? ""
+            #expect(told.contains("room-") && told.contains(place), "\(text)")
         }
     }
 

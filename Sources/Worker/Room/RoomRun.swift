@@ -117,7 +117,9 @@ public final class RoomRun: Sendable {
         ) { _ in bell.ring() }
     }
 
-    /// How it is now. Any thread.
+    /// How it is now.
+    ///
+    /// Any thread.
     public var status: RoomSessionStatus { self.session.status }
 
     /// Joins, and stays until `stop()` or until nothing is left to stay for; then rings.
@@ -130,6 +132,8 @@ public final class RoomRun: Sendable {
         return await self.session.run()
     }
 
-    /// Leaves the room and ends `run()`. Any thread.
+    /// Leaves the room and ends `run()`.
+    ///
+    /// Any thread.
     public func stop() { self.session.stop() }
 }
