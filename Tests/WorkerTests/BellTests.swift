@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
 import Testing
 import Worker
 
@@ -10,14 +9,15 @@ import Worker
     }
 
     @Test func looksAgainAfterARingFromElsewhere() async {
-        let (bell, isThere) = (Bell(), Atomic(false))
-        await withDiscardingTaskGroup { group in
-            group.addTask {
-                isThere.store(true, ordering: .releasing)
-                bell.ring()
-            }
-            #expect(await bell.wait { isThere.load(ordering: .acquiring) ? true : nil } == true)
+        let bell = Bell()
+        var looks = 0
+        let found = await bell.wait { () -> Int? in
+            looks += 1
+            guard looks == 1 else { return looks }
+            Task { bell.ring() }
+            return nil
         }
+        #expect(found == 2)
     }
 
     @Test func ringsBeforeTheWaitCountAsOne() async {
@@ -28,8 +28,8 @@ import Worker
             looks += 1
             return nil
         }
-        // At once, after the rings, and at the deadline.
-        #expect(found == nil && looks == 3)
+        // At once and after the rings; and at the deadline, if it was not over then.
+        #expect(found == nil && (2...3).contains(looks))
     }
 
     @Test func aDeadlineThatIsPastEndsTheWait() async {
