@@ -111,7 +111,7 @@ def take_documents(browser, daemon, folder, seconds):
     page.wait_for_timeout(seconds * 1000)
     page.screenshot(path=folder / "rooms-light.png")
     show_recording(daemon, page)
-    page.screenshot(path=folder / "recording-light.png", full_page=True)
+    page.screenshot(path=folder / "recording-light.png", full_page=True, clip={"x": 0, "y": 0, "width": 1280, "height": 1080})
     dashboard.close()
     assert dashboard.errors == [], dashboard.errors
 
