@@ -34,6 +34,10 @@ public struct Rclone: Sendable {
     private static let mostOutput = 16 << 20
     private static let mostWords = 1 << 20
 
+    /// How setpriv runs it: it ends with its parent, a thread of swift-subprocess that lives as long as we do, and recordings
+    /// go first.
+    private static let manner = ["--pdeathsig", "KILL", "--", "nice", "-n", "19", "ionice", "-c", "3"]
+
     private let spec: UploadSpec
     private let environment: [String: String]
 
@@ -59,6 +63,9 @@ public struct Rclone: Sendable {
             "RCLONE_S3_UPLOAD_CONCURRENCY": "2", "GOMEMLIMIT": "100MiB",
             // Several would write a file of full size with holes, which looks whole if they are killed.
             "RCLONE_MULTI_THREAD_STREAMS": "0",
+            // rclone's own but for the backslash, which SeaweedFS takes for a slash, and for control characters, with which a
+            // folder there cannot be listed.
+            "RCLONE_S3_ENCODING": "Slash,BackSlash,Ctl,Del,InvalidUtf8,Dot",
         ]
         environment.merge(settings) { $1 }
         if let config = spec.config { environment["RCLONE_CONFIG"] = config }
@@ -72,7 +79,7 @@ public struct Rclone: Sendable {
     public func look(_ place: String) async throws(RemoteFailure) -> Found? {
         let kinds = ["MD5", "SHA-1", "SHA-256"].flatMap { ["--hash-type", $0] }
         let command = ["lsjson", "--stat", "--hash", "--no-mimetype", "--no-modtime"] + kinds
-        let (code, output, words) = try await self.run(command + [place], limit: Self.callLimit)
+        let (code, output, words) = try await self.run(command + [Self.shown(place)], limit: Self.callLimit)
         // 3 and 4: a folder or a file is not there.
         if code == 3 || code == 4 { return nil }
         guard code == 0 else { throw RemoteFailure(words: words, exitCode: code) }
@@ -94,7 +101,8 @@ public struct Rclone: Sendable {
 
     /// Puts a file at a place.
     public func send(_ path: String, to place: String, bytes: Int64) async throws(RemoteFailure) {
-        _ = try await self.call(["copyto", "--no-check-dest", path, place], limit: self.limit(ofBytes: bytes))
+        let ends = [path, place].map(Self.shown)
+        _ = try await self.call(["copyto", "--no-check-dest"] + ends, limit: self.limit(ofBytes: bytes))
     }
 
     /// Whether what is at a place is the file at a path; how that was seen, or in which way it differs.
@@ -143,7 +151,8 @@ public struct Rclone: Sendable {
         bytes: Int64,
         _ flags: [String] = []
     ) async throws(RemoteFailure) -> String {
-        let output = try await self.call(["hashsum", function] + flags + [place], limit: self.limit(ofBytes: bytes))
+        let command = ["hashsum", function] + flags + [Self.shown(place)]
+        let output = try await self.call(command, limit: self.limit(ofBytes: bytes))
         guard let hash = String(decoding: output, as: UTF8.self).split(separator: " ").first, hash.count >= 32,
             hash.allSatisfy(\.isHexDigit)
         else { throw RemoteFailure(.other, "rclone could not compute \(function) of \(place)") }
@@ -159,7 +168,21 @@ public struct Rclone: Sendable {
     ///
     /// Other kinds of remotes have none, and refuse.
     public func cleanUp(_ folder: String) async throws(RemoteFailure) {
-        _ = try await self.run(["backend", "cleanup", folder, "-o", "max-age=0s"], limit: Self.callLimit)
+        _ = try await self.run(["backend", "cleanup", Self.shown(folder), "-o", "max-age=0s"], limit: Self.callLimit)
+    }
+
+    /// A path as rclone shows it, and finds it: control characters as pictures of them, and such pictures quoted.
+    static func shown(_ path: String) -> String {
+        var shown = String.UnicodeScalarView()
+        for scalar in path.unicodeScalars {
+            switch scalar.value {
+            // DEL has the picture behind that of the space.
+            case 0x01...0x1F, 0x7F: shown.append(Unicode.Scalar(0x2400 + min(scalar.value, 0x21)) ?? scalar)
+            case 0x2401...0x241F, 0x2421: shown.append(contentsOf: ["\u{201B}", scalar])
+            default: shown.append(scalar)
+            }
+        }
+        return String(shown)
     }
 
     // MARK: Recordings
@@ -218,10 +241,9 @@ public struct Rclone: Sendable {
         )
         do {
             let end = try await within(limit) { [options] () -> End in
-                // The parent is a thread of swift-subprocess that lives as long as we do.
                 let result = try await Subprocess.run(
                     .path("/usr/bin/setpriv"),
-                    arguments: Arguments(["--pdeathsig", "KILL", "--", program] + arguments),
+                    arguments: Arguments(Self.manner + [program] + arguments),
                     environment: environment,
                     platformOptions: options,
                     input: .none,
