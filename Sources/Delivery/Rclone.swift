@@ -141,7 +141,7 @@ public struct Rclone: Sendable {
         } catch {
             // The remote is not to blame, whatever rclone's words are.
             guard error.kind != .program else { throw error }
-            throw RemoteFailure(.other, "this host's file cannot be read: \(error.description)")
+            throw RemoteFailure(.other, "this host's file cannot be read, \(path): \(error.description)")
         }
     }
 
