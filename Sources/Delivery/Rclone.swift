@@ -171,12 +171,12 @@ public struct Rclone: Sendable {
         _ = try await self.run(["backend", "cleanup", Self.shown(folder), "-o", "max-age=0s"], limit: Self.callLimit)
     }
 
-    /// A path as rclone shows it, and finds it: control characters as pictures of them, and such pictures quoted.
+    /// A path as rclone shows it, and finds it: control characters as their symbols, and such symbols quoted.
     static func shown(_ path: String) -> String {
         var shown = String.UnicodeScalarView()
         for scalar in path.unicodeScalars {
             switch scalar.value {
-            // DEL has the picture behind that of the space.
+            // The symbol of DEL follows that of the space.
             case 0x01...0x1F, 0x7F: shown.append(Unicode.Scalar(0x2400 + min(scalar.value, 0x21)) ?? scalar)
             case 0x2401...0x241F, 0x2421: shown.append(contentsOf: ["\u{201B}", scalar])
             default: shown.append(scalar)
