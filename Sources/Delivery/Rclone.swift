@@ -141,7 +141,8 @@ public struct Rclone: Sendable {
         } catch {
             // The remote is not to blame, whatever rclone's words are.
             guard error.kind != .program else { throw error }
-            throw RemoteFailure(.other, "this host's file cannot be read, \(path): \(error.description)")
+            let words = error.description.split(separator: ": ", maxSplits: 1).last ?? ""
+            throw RemoteFailure(.other, "this host's file cannot be read, \(path): \(words)")
         }
     }
 

@@ -175,7 +175,7 @@ NAMES = ["ä ö ü ß é 日本.mkv", "a+b c%20d%2Fe.mkv", "--config=x.mkv", "a:
 # S3 has other characters in the place of these.
 OF_S3 = {ord("\\"): "＼", ord("\t"): "␉", ord("\n"): "␊", 7: "␇", 0x7F: "␡", ord("␉"): "‛␉"}
 # Of 1,000 characters is a key with these; S3 takes 1,024 bytes.
-DEEP, PREFIX = "/".join(["r" * 155] * 3), f"{'p' * 240}/+ ä #%"
+DEEP, PREFIX = "/".join(["r" * 160] * 3), f"{'p' * 240}/+ ä #%"
 KINDS = {"S3": (SeaweedFS, f"arc:recordings/{DEEP}", f"{DEEP}/", OF_S3), "Ceph": (Ceph, f"arc:recordings/{DEEP}", f"{DEEP}/", OF_S3),
          "WebDAV": (WebDAV, "cloud:of us", "of us/", {})}
 
@@ -214,11 +214,16 @@ def test_any_name_arrives_and_others_below_the_prefix_stay(stage, call, kind):
 
 def test_a_file_that_rclone_does_not_find_is_named_and_kept(stage, call):
     name = "quote ‛.mkv"
-    daemon = start(stage, call, WebDAV(stage).section(), "cloud:of us", change=lambda folder: (folder / name).write_text(name))
+
+    def named(folder):
+        grow(folder)
+        (folder / name).write_text(name)
+
+    daemon = start(stage, call, WebDAV(stage).section(), "cloud:of us", change=named)
     folder = recording(daemon.storage)
     upload = daemon.wait_for("a failure", lambda: (upload_of(daemon) or {}).get("error") and upload_of(daemon))
     assert upload["error"].startswith("this host's file cannot be read") and f"{folder}/{name}" in upload["error"], upload
-    daemon.sections["storage"]["keep_bytes"] = "1B"
+    daemon.sections["storage"]["keep_bytes"] = "1MB"
     daemon.restart(lambda: daemon.write({}))
     daemon.wait_for("the line about it", lambda: daemon.log("retention keeps a recording"))
     assert (folder / name).exists()

@@ -74,7 +74,9 @@ def test_a_bucket_that_locks_objects_keeps_every_version(stage, call, kind):
     server = kind(stage, locks=True)
     assert problem(check(stage, server.section())) is None
     trial, = server.versions()
-    daemon = start(stage, call, server.section(), f"arc:{server.bucket}", prefix="")
+    # More than `keep_bytes`.
+    daemon = start(stage, call, server.section(), f"arc:{server.bucket}", prefix="",
+                   change=lambda folder: (folder / "grid.mkv").write_bytes(bytes(2 << 20)))
     wait_for_upload(daemon)
     folder = recording(daemon.storage)
     before, identity = files(folder), folder.name.split("-")[1]
@@ -100,7 +102,7 @@ def test_a_bucket_that_locks_objects_keeps_every_version(stage, call, kind):
     # A legal hold, too, is the bucket's, and stays with what is uploaded.
     held = {"Bucket": server.bucket, "Key": f"{folder.name}/journal.jsonl"}
     client.put_object_legal_hold(**held, LegalHold={"Status": "ON"})
-    daemon.sections["storage"]["keep_bytes"] = "1B"
+    daemon.sections["storage"]["keep_bytes"] = "1MB"
     daemon.restart(lambda: daemon.write({}))
     daemon.wait_for("retention", lambda: not folder.exists())
     assert daemon.process.end() == 0
