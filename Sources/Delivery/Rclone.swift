@@ -77,9 +77,13 @@ public struct Rclone: Sendable {
 
     /// What the remote has at a place; `nil` if it has no file there.
     public func look(_ place: String) async throws(RemoteFailure) -> Found? {
-        let kinds = ["MD5", "SHA-1", "SHA-256"].flatMap { ["--hash-type", $0] }
+        try await self.look(place, ["MD5", "SHA-1", "SHA-256"], limit: Self.callLimit)
+    }
+
+    private func look(_ place: String, _ functions: [String], limit: Duration) async throws(RemoteFailure) -> Found? {
+        let kinds = functions.flatMap { ["--hash-type", $0] }
         let command = ["lsjson", "--stat", "--hash", "--no-mimetype", "--no-modtime"] + kinds
-        let (code, output, words) = try await self.run(command + [Self.shown(place)], limit: Self.callLimit)
+        let (code, output, words) = try await self.run(command + [Self.shown(place)], limit: limit)
         // 3 and 4: a folder or a file is not there.
         if code == 3 || code == 4 { return nil }
         guard code == 0 else { throw RemoteFailure(words: words, exitCode: code) }
@@ -106,20 +110,23 @@ public struct Rclone: Sendable {
     }
 
     /// Whether what is at a place is the file at a path; how that was seen, or in which way it differs.
+    ///
+    /// - Parameter ours: the checksums of the file that are known, by function.
     public func compare(
         _ path: String,
         bytes: Int64,
         with place: String,
-        found: Found
+        found: Found,
+        ours known: [String: String] = [:]
     ) async throws(RemoteFailure) -> Comparison {
         guard found.bytes == bytes || found.bytes < 0 else {
             return .different("\(found.bytes) bytes in place of \(bytes)")
         }
         if self.spec.verify == .checksum, let (function, value) = found.checksum {
-            let ours = try await self.hash(function, ofFile: path, bytes: bytes)
+            let ours = try await self.hash(function, ofFile: path, bytes: bytes, known)
             return ours == value ? .same("\(function):\(value)") : .different("another \(function)")
         }
-        let ours = try await self.hash("sha256", ofFile: path, bytes: bytes)
+        let ours = try await self.hash("sha256", ofFile: path, bytes: bytes, known)
         let theirs = try await self.hash("sha256", of: place, bytes: bytes, ["--download"])
         return ours == theirs ? .same("read:sha256:\(theirs)") : .different("another content")
     }
@@ -132,14 +139,37 @@ public struct Rclone: Sendable {
         case different(String)
     }
 
-    /// The checksum of a file of this host.
-    ///
-    /// - Parameter function: which one, as `hashsum` names it.
-    public func hash(_ function: String, ofFile path: String, bytes: Int64) async throws(RemoteFailure) -> String {
+    /// The checksums of a file of this host that most remotes have, by function; one reading gives them all.
+    public func hashes(ofFile path: String, bytes: Int64) async throws(RemoteFailure) -> [String: String] {
+        try await Self.reading(path) { () async throws(RemoteFailure) in
+            guard let found = try await self.look(path, ["MD5", "SHA-256"], limit: self.limit(ofBytes: bytes)) else {
+                throw RemoteFailure(.other, "rclone failed: it does not find it")
+            }
+            return found.hashes
+        }
+    }
+
+    /// The checksum of a file of this host, which may be known.
+    private func hash(
+        _ function: String,
+        ofFile path: String,
+        bytes: Int64,
+        _ known: [String: String]
+    ) async throws(RemoteFailure) -> String {
+        if let hash = known[function] { return hash }
+        return try await Self.reading(path) { () async throws(RemoteFailure) in
+            try await self.hash(function, of: path, bytes: bytes)
+        }
+    }
+
+    /// The remote is not to blame for a file of this host, whatever rclone's words are.
+    private static func reading<Value>(
+        _ path: String,
+        _ body: () async throws(RemoteFailure) -> Value
+    ) async throws(RemoteFailure) -> Value {
         do throws(RemoteFailure) {
-            return try await self.hash(function, of: path, bytes: bytes)
+            return try await body()
         } catch {
-            // The remote is not to blame, whatever rclone's words are.
             guard error.kind != .program else { throw error }
             let words = error.description.split(separator: ": ", maxSplits: 1).last ?? ""
             throw RemoteFailure(.other, "this host's file cannot be read, \(path): \(words)")

@@ -159,13 +159,29 @@ import Testing
         #expect(try String(contentsOfFile: self.folder + "/class", encoding: .utf8).hasPrefix("idle"))
     }
 
+    /// After an upload, the file is not read again for the remote's checksum.
+    @Test(arguments: ["sha1", "md5"]) func aKnownChecksumIsNotComputedAgain(function: String) async throws {
+        let sum = String(repeating: "c", count: 40)
+        let found = try await self.rclone(#"echo '{"Size":1,"IsDir":false,"Hashes":{"\#(function)":"b"}}'"#).look(
+            "arc:x"
+        )
+        let rclone = try self.rclone("echo 1 >> \(self.folder)/runs; echo '\(sum)  a'")
+        let comparison = try await rclone.compare(
+            "/a",
+            bytes: 1,
+            with: "arc:x",
+            found: #require(found),
+            ours: ["md5": "b"]
+        )
+        #expect(comparison == (function == "md5" ? .same("md5:b") : .different("another sha1")))
+        #expect(FileManager.default.fileExists(atPath: self.folder + "/runs") == (function == "sha1"))
+    }
+
     /// rclone has the same words for a file of this host as for the remote's.
     @Test(arguments: ["permission denied", "directory not found"])
     func aFileOfThisHostThatCannotBeReadIsNotTheRemotesFault(words: String) async throws {
-        let rclone = try self.rclone("echo 'Failed to hashsum: \(words)' >&2; exit 1")
-        let failure = await #expect(throws: RemoteFailure.self) {
-            try await rclone.hash("sha256", ofFile: "/a", bytes: 1)
-        }
+        let rclone = try self.rclone("echo 'Failed to lsjson: \(words)' >&2; exit 1")
+        let failure = await #expect(throws: RemoteFailure.self) { try await rclone.hashes(ofFile: "/a", bytes: 1) }
         #expect(failure?.kind == .other && failure?.description.hasPrefix("this host's file cannot be read") == true)
     }
 
