@@ -2,8 +2,8 @@
 """What uploads cost: `make figures OF=upload`.
 
 Printed, one run each, with rclone's S3 and SeaweedFS on the same host:
-  out      CPU of the daemon and its rclones from start to end of an upload of two files of 230 MB at 10 MB/s, with all hashing, and the largest
-           resident memory of each
+  out      CPU of the daemon and its rclones from start to end of an upload of two files of 230 MB at 10 MB/s, with all hashing,
+           and the largest resident memory of each
   resting  CPU of the daemon while everything is uploaded
   beside   with ten rooms that record 720p: 99 % of the recorders' lags (the longest from a unit's arrival to the end of its write,
            in each status of a room), packets and units lost, and the worst lag, for a minute; then the same beside an upload without
