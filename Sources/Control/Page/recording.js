@@ -37,8 +37,9 @@ function uploadText(upload) {
 
 /** Asks, and deletes; whether it is gone. */
 export async function deleteRecording(recording) {
+  const uploaded = recording.upload ? ` What was uploaded stays in ${recording.upload.place}.` : "";
   const isSure = await confirm("Delete this recording?",
-    `${recording.room}, ${instant(recording.start)}, ${bytes(recording.bytes)}. Its files are deleted for good.`,
+    `${recording.room}, ${instant(recording.start)}, ${bytes(recording.bytes)}. Its files are deleted for good.${uploaded}`,
     "Delete recording");
   if (!isSure) return false;
   try {
