@@ -26,7 +26,7 @@ struct CameraCommand: AsyncParsableCommand {
             replaced by a slate within a second, and used again when it works; the call continues.
 
             A flag overrides --room: `--room standup.yaml --fps 15` sends 15 frames a second, whatever send.fps in the file \
-            says. Of the file a camera takes url, secret, display_name and send.
+            says. A camera takes url, secret, display_name and send from the file.
 
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --codec h264 --duration 60s
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video file:talk.mp4 --audio file:talk.mp4
