@@ -282,7 +282,7 @@ public struct Rclone: Sendable {
                     error: .string(limit: Self.mostWords)
                 )
                 let code: Int32? = if case .exited(let code) = result.terminationStatus { code } else { nil }
-                return (code, Data(result.standardOutput), result.standardError ?? "")
+                return (code, Data(result.standardOutput), result.standardError)
             }
             guard let end else { throw RemoteFailure(tookLongerThan: limit) }
             return end
