@@ -53,7 +53,7 @@ def assert_balances(stage):
     assert not [finding for finding in certificate(stage)["findings"] if finding["kind"] == "unbalanced"]
 
 
-@pytest.mark.parametrize("kind", ["wraps", "terse", "early", "active", "passive", "old-certificate"])
+@pytest.mark.parametrize("kind", ["wraps", "terse", "early", "active", "passive", "old-certificate", "padded", "probes", "reordered"])
 def test_odd_senders_that_keep_to_the_standards_are_recorded_whole(stage, kind):
     exported, recorder, sent = recorded_from(stage, kind, "--codec", "vp8")
     assert_whole(exported, recorder, sent)
@@ -356,3 +356,78 @@ def test_a_call_goes_on_in_its_tracks_under_other_payload_types(stage, codec):
     assert counters == sorted(counters) and len(counters) >= sent - 2 * SLACK, (counters, recorder.story())
     assert sum(track["packets_lost"] for track in certificate(stage)["tracks"]) <= SLACK, certificate(stage)
     assert_balances(stage)
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_frames_that_are_encrypted_end_to_end_are_not_called_complete(stage, codec):
+    exported, recorder, _ = recorded_from(stage, "sealed", "--codec", codec, codes=(5,))
+    assert {stream["codec_type"] for stream in media.streams(exported)} == {"audio", "video"}
+    told = [finding for finding in certificate(stage)["findings"] if finding["kind"] == "payload-undecodable"]
+    assert len(told) == 2 and all(finding["severity"] == "gap" for finding in told), certificate(stage)["findings"]
+    assert all("encrypted end to end" in finding["text"] for finding in told), told
+    assert certificate(stage)["verdict"] == "complete-with-gaps"
+    assert_balances(stage)
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_a_torn_start_leaves_nothing_torn_in_the_file(stage, codec):
+    exported, recorder, sent = recorded_from(stage, "torn-start", "--codec", codec, until=("framesSent", 105))
+    assert_plays(exported)
+    video, = media.streams(exported, "video")
+    counters = [frame.counter for frame in media.frames(exported, video["index"]) if frame.counter is not None]
+    assert counters == list(range(counters[0], counters[-1] + 1)), counters
+    assert 0 < counters[0] <= 2 * SLACK and counters[-1] >= sent - SLACK, (counters, recorder.story())
+    assert account(stage, "video")["refused"], certificate(stage)["sources"]
+    assert_balances(stage)
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_a_first_packet_that_comes_late_costs_nothing_but_its_frame(stage, codec):
+    exported, recorder, sent = recorded_from(stage, "late-start", "--codec", codec, until=("framesSent", 105))
+    assert_plays(exported)
+    video, = media.streams(exported, "video")
+    counters = [frame.counter for frame in media.frames(exported, video["index"]) if frame.counter is not None]
+    assert counters == list(range(counters[0], counters[-1] + 1)), counters
+    assert counters[0] <= 2 * SLACK and counters[-1] >= sent - SLACK, (counters, recorder.story())
+    assert_balances(stage)
+
+
+@pytest.mark.parametrize("kind", ["leaps-near", "leaps", "leaps-far"])
+def test_a_clock_that_leaps_ahead_leaves_no_hole_in_time(stage, kind):
+    exported, recorder, sent = recorded_from(stage, kind, "--codec", "vp8", until=("framesSent", 120))
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    frames = media.frames(exported, video["index"])
+    counters = [frame.counter for frame in frames if frame.counter is not None]
+    assert len(counters) >= sent - 2 * SLACK and counters == sorted(counters), (counters, recorder.story())
+    offsets = media.flash_to_beep(frames, media.beeps(exported, sound["index"]))
+    assert len(offsets) >= 6 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
+    assert frames[-1].time < media.span(exported, sound["index"])[1] + 1, recorder.story()
+    assert_balances(stage)
+
+
+def test_a_first_packet_from_the_future_moves_nothing(stage):
+    exported, recorder, _ = recorded_from(stage, "first-ahead", "--codec", "vp8", until=("framesSent", 105))
+    assert_plays(exported)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    offsets = media.flash_to_beep(media.frames(exported, video["index"]), media.beeps(exported, sound["index"]))
+    assert len(offsets) >= 5 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
+    assert_balances(stage)
+
+
+def test_what_was_held_back_and_came_at_once_is_whole_and_in_time(stage):
+    exported, recorder, sent = recorded_from(stage, "held-back", "--codec", "vp8", until=("framesSent", 150))
+    assert_whole(exported, recorder, sent)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    offsets = media.flash_to_beep(media.frames(exported, video["index"]), media.beeps(exported, sound["index"]))
+    assert len(offsets) >= 8 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
+    assert certificate(stage)["verdict"] == "complete", certificate(stage)["findings"]
+    assert_balances(stage)
+
+
+def test_a_padding_bit_without_padding_is_named(stage):
+    exported, recorder, _ = recorded_from(stage, "padding-bit", "--codec", "vp8", codes=(5,))
+    assert "audio" in {stream["codec_type"] for stream in media.streams(exported)}
+    assert certificate(stage)["verdict"] == "complete-with-gaps", certificate(stage)
+    assert [finding for finding in certificate(stage)["findings"] if finding["severity"] == "gap"], certificate(stage)
