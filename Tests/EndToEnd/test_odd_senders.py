@@ -53,7 +53,8 @@ def assert_balances(stage):
     assert not [finding for finding in certificate(stage)["findings"] if finding["kind"] == "unbalanced"]
 
 
-@pytest.mark.parametrize("kind", ["wraps", "terse", "early", "active", "passive", "old-certificate", "padded", "probes", "reordered"])
+@pytest.mark.parametrize("kind", ["wraps", "terse", "early", "active", "passive", "old-certificate", "padded", "probes",
+                                  "reordered", "zero-sources"])
 def test_odd_senders_that_keep_to_the_standards_are_recorded_whole(stage, kind):
     exported, recorder, sent = recorded_from(stage, kind, "--codec", "vp8")
     assert_whole(exported, recorder, sent)
@@ -431,3 +432,17 @@ def test_a_padding_bit_without_padding_is_named(stage):
     assert "audio" in {stream["codec_type"] for stream in media.streams(exported)}
     assert certificate(stage)["verdict"] == "complete-with-gaps", certificate(stage)
     assert [finding for finding in certificate(stage)["findings"] if finding["severity"] == "gap"], certificate(stage)
+
+
+def test_audio_that_an_offer_makes_inactive_comes_back_in_time(stage):
+    exported, recorder, _ = recorded_from(stage, "muted-by-offer", "--codec", "vp8", until=("framesSent", 150))
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    holes = [seconds for _, seconds in media.gaps(exported, sound["index"], AUDIO_PACKET) if seconds > 0.1]
+    assert len(holes) == 1 and 2.5 < holes[0] < 4, holes
+    beeps = media.beeps(exported, sound["index"])
+    offsets = media.flash_to_beep(media.frames(exported, video["index"]), beeps)
+    assert len(offsets) >= 5 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
+    assert sum(track["packets_lost"] for track in certificate(stage)["tracks"]) <= SLACK, certificate(stage)
+    assert_balances(stage)

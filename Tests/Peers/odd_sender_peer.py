@@ -42,6 +42,8 @@
   probes             packets of video's repair source that are empty, or repeat what came, between all others
   torn-start         video whose first three packets never come
   late-start         video whose first packet comes behind eight later ones
+  zero-sources       a description that calls every source 0, as a server that does not know them yet
+  muted-by-offer     an offer that makes audio inactive when some frames are sent, none for 3 s, and an offer that undoes it
   leaps              video whose time leaps 20 s ahead when some frames are sent; reports follow
   leaps-near         the same by 3 s
   leaps-far          the same by 2 h 22 min, with 21,132 sequence numbers
@@ -79,7 +81,7 @@ KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted",
          "terse", "early", "two-sources", "active", "passive", "bye", "old-certificate", "long-packets", "microphone-stalls",
          "silence", "clock-anew", "lost-half", "mixed-headers", "other-numbers", "turning", "clock-set", "sealed", "padded",
          "padding-bit", "probes", "torn-start", "late-start", "leaps-near", "leaps", "leaps-far", "first-ahead", "held-back",
-         "reordered")
+         "reordered", "zero-sources", "muted-by-offer")
 # Names of layers, smallest first, and the header extension in which packets name theirs.
 LAYERS, LAYER_EXTENSION = ("q", "h", "f"), 10
 UNKNOWN_TYPE = 77 + 32
@@ -346,6 +348,12 @@ class Packets:
         if self.kind == "padding-bit" and kind == "video":
             self.odd += 1
             return [bytes([packet[0] | 0x20]) + packet[1:]]
+        if self.kind == "muted-by-offer" and kind == "audio":
+            if self.peer.is_muted:
+                self.odd += 1
+                return []
+            self.moved[source] = -self.odd, 0
+            return [self.shifted(packet, source)]
         if self.kind == "probes" and kind == "video":
             return self.probed(packet, source)
         if self.kind == "torn-start" and kind == "video":
@@ -669,7 +677,7 @@ class OddPeer(aiortc_peer.Peer):
         super().__init__(options)
         self.sets = Sets(options.odd, options.width, options.height) if options.odd.startswith("sets") else None
         self.packets = Packets(self, options.odd)
-        self.is_renumbered = False
+        self.is_renumbered = self.is_muted = False
         self.feedback = Feedback() if options.odd == "fir-only" else None
         self.sealing = Sealing() if options.odd == "sealed" else None
         if options.odd == "old-certificate":
@@ -691,6 +699,8 @@ class OddPeer(aiortc_peer.Peer):
             tasks.append(asyncio.create_task(self.change_source()))
         if self.options.odd == "other-numbers":
             tasks.append(asyncio.create_task(self.offer_again()))
+        if self.options.odd == "muted-by-offer":
+            tasks.append(asyncio.create_task(self.mute_for_a_while()))
         try:
             return await super().run()
         finally:
@@ -716,6 +726,13 @@ class OddPeer(aiortc_peer.Peer):
             self.is_renumbered = True
             await self.send(member, await self.connections[member].offer())
 
+    async def mute_for_a_while(self):
+        member = await self.after_some_frames()
+        for self.is_muted in (True, False):
+            async with self.lock:
+                await self.send(member, await self.connections[member].offer())
+            await asyncio.sleep(HELD)
+
     async def connect_anew(self):
         """As an app does whose network changed."""
         member = await self.after_some_frames()
@@ -738,11 +755,19 @@ class OddPeer(aiortc_peer.Peer):
             message = {**message, "sdp": re.sub(r"(m=video[\s\S]*?a=mid:[^\r]*\r\n)", described, message["sdp"])}
         if self.options.odd in ("layers", "lesser-layer") and message.get("type") == "offer":
             message = {**message, "sdp": describing_layers(message["sdp"])}
+        if self.options.odd == "zero-sources" and message.get("sdp"):
+            message = {**message, "sdp": re.sub(r"(?m)^a=ssrc:\d+|(?<=^a=ssrc-group:FID )[\d ]+", self.zero, message["sdp"])}
+        if self.is_muted and message.get("type") == "offer":
+            message = {**message, "sdp": re.sub(r"(m=audio[\s\S]*?a=)sendonly", r"\1inactive", message["sdp"], count=1)}
         if self.feedback and message.get("type") == "offer":
             message = {**message, "sdp": self.feedback.described(message["sdp"])}
         if message.get("type") == "offer":
             message = await self.offered(member, message)
         await super().send(member, message)
+
+    @staticmethod
+    def zero(match):
+        return "a=ssrc:0" if match[0].startswith("a=") else "0 0"
 
     async def offered(self, member, message):
         odd, sdp = self.options.odd, message["sdp"]
