@@ -51,7 +51,8 @@ struct JoinedLanes {
     /// Whether a track is one unit that the rest of its RTP stream does not follow, as a first packet with a wrong time
     /// makes it: players that show one track of a sender show the first.
     private func isStray(_ lane: TrackLane) -> Bool {
-        guard lane.sources.count == 1, let stray = lane.first.opened, let ssrc = stray.ssrc, self.units(stray) == 1 else {
+        guard lane.sources.count == 1, let stray = lane.first.opened, let ssrc = stray.ssrc, self.units(stray) == 1
+        else {
             return false
         }
         return self.contents.history.tracks.contains { other in

@@ -5,7 +5,7 @@ import Matroska
 import Testing
 
 @Suite struct SealedUnitsTests {
-    /// A unit as an encrypting sender makes it: its first byte, noise, tag, vector of source, time and count, and trailer.
+    /// A unit as an encrypting sender makes it: its first byte, noise, tag, vector, and the vector's size and the key.
     private static func unit(_ index: Int, key: UInt8 = 3) -> [UInt8] {
         let time = UInt32(index * 960)
         let vector = [1, 2, 3, 4] + [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: time >> $0) } + [0, 0, 0, 9]
@@ -43,6 +43,9 @@ import Testing
     }
 
     @Test func shortUnitsAreNone() {
-        for size in 0...30 { #expect(Self.count([[UInt8]](repeating: [UInt8](repeating: 12, count: size), count: 20)) == 0) }
+        for size in 0...31 {
+            let units = (1...20).map { [UInt8](([UInt8](repeating: UInt8($0), count: 40) + [12, 3]).suffix(size)) }
+            #expect(Self.count(units) == (size > 30 ? 20 : 0), "\(size) bytes")
+        }
     }
 }

@@ -131,7 +131,11 @@ struct TrackExamination {
         if stepsBack > 0 { self.note(.damage, .fileTorn, "its times step back at \(stepsBack) of its units") }
         if sealed.count > 0 {
             let which = "\(sealed.count) of its \(tally.units) units"
-            self.note(.gap, .payloadUndecodable, "\(which) are encrypted end to end: only their key makes them playable")
+            self.note(
+                .gap,
+                .payloadUndecodable,
+                "\(which) are encrypted end to end: nothing plays them without the key"
+            )
         } else if undecodable > 0 {
             let which = "\(undecodable) of its \(tally.units) units"
             self.note(.gap, .payloadUndecodable, "\(which) cannot be decoded: their payload is encrypted or broken")
