@@ -34,7 +34,7 @@ struct JoinedLanes {
     /// The session times of last units, by file, once they were asked for.
     private var ends: [String: Int64] = [:]
 
-    /// The tracks of an export, in the order of `sources`, by whose file they begin with.
+    /// The tracks of an export, in the order of `sources`, by whose file they begin with; strays come last.
     ///
     /// - Parameter byStream: whether only files of one RTP stream share a track.
     static func join(_ sources: [TrackSource], _ contents: RecordingContents, byStream: Bool) -> [TrackLane] {
@@ -44,8 +44,24 @@ struct JoinedLanes {
             sources.enumerated().map { ($1.file, $0) },
             uniquingKeysWith: { first, _ in first }
         )
-        return joined.lanes.sorted { (order[$0.first.file] ?? .max) < (order[$1.first.file] ?? .max) }
+        let inOrder = joined.lanes.sorted { (order[$0.first.file] ?? .max) < (order[$1.first.file] ?? .max) }
+        return inOrder.filter { !joined.isStray($0) } + inOrder.filter(joined.isStray)
     }
+
+    /// Whether a track is one unit that the rest of its RTP stream does not follow, as a first packet with a wrong time
+    /// makes it: players that show one track of a sender show the first.
+    private func isStray(_ lane: TrackLane) -> Bool {
+        guard lane.sources.count == 1, let stray = lane.first.opened, let ssrc = stray.ssrc, self.units(stray) == 1
+        else {
+            return false
+        }
+        return self.contents.history.tracks.contains { other in
+            other.record.ssrc == ssrc && other.record.participant == stray.participant
+                && other.record.connection == stray.connection && self.units(other.record) > 1
+        }
+    }
+
+    private func units(_ record: TrackOpened) -> UInt64 { self.contents.history.closed[record.track]?.units ?? 0 }
 
     private init(_ contents: RecordingContents) {
         self.contents = contents

@@ -3,11 +3,14 @@
 
 import json
 import re
+import unicodedata
+import urllib.parse
 
 import media
 import pytest
+from figures import assert_whole
 from peers import room_url
-from recordings import interrupted, journal_of, recording_folder, start_recorder, tracks, wait_for_media
+from recordings import interrupted, journal_of, record_frames, recording_folder, start_recorder, tracks, wait_for_media
 from stage import LIMIT, PEERS, python
 
 ROOM = "standup"
@@ -66,3 +69,39 @@ def test_two_people_of_one_name_and_a_third(stage):
     for camera in anns:
         assert camera.end(LIMIT) in (0, 130), camera.story()
     assert zoe.end() == 0
+
+
+@pytest.mark.media
+def test_names_of_signs_that_no_path_has(stage):
+    """Slashes, dots, emoji, and letters that turn the direction of text: files below the storage, and titles of one line."""
+    server, room = stage.serve("--room-size", "3"), "../réunion/🎥 a?b#c."
+    url = room_url(server, urllib.parse.quote(room, safe=""))
+    names = ["../../Ann/étage 3/🎥", "\u202egnp.exe\u202c " + "👩‍👩‍👧" * 20]
+    cameras = [stage.tapedeck("camera", url, "--name", name, "--size", "320x180", "--bitrate", "200k") for name in names]
+    exported, recorder = start_recorder(stage, url)
+    storage = stage.folder / "storage"
+    wait_for_media(recorder, storage, 4)
+    interrupted(recorder)
+    folder, story = recording_folder(storage), recorder.story()
+    assert folder.parent.parent == storage / "recordings" and json.loads((folder / "manifest.json").read_text())["room"] == room, story
+    files = tracks(storage)
+    assert len(files) == 4 and all(path.parent == folder / "tracks" for path in files), story
+    assert all(path.name.isascii() and len(path.name) < 100 for path in files), files
+    titles = [stream["tags"]["title"] for stream in media.streams(exported)]
+    shown = {title.rsplit(" – ", 1)[0] for title in titles}
+    assert len(titles) == 4 and names[0] in shown and len(shown) == 2, titles
+    # Nothing that turns text; what joins the parts of an emoji is of the same category.
+    assert not {sign for title in titles for sign in title if unicodedata.category(sign) in ("Cc", "Cf")} - {"\u200d"}, titles
+    verified = stage.run_tapedeck("verify", folder)
+    assert verified.exit_code == 0, verified.story()
+    for camera in cameras:
+        assert camera.end(LIMIT) in (0, 130), camera.story()
+
+
+@pytest.mark.media
+def test_a_foreign_room_of_an_odd_name(stage):
+    server, room = stage.room_server(5), "réunion/🎥 a?b#c%2F"
+    peer = stage.aiortc(server, room, "--send", "synthetic", "--size", "320x180", "--fps", "15")
+    exported, recorder, sent = record_frames(stage, room_url(server, urllib.parse.quote(room, safe="")), peer, 45)
+    assert_whole(exported, recorder, sent)
+    assert json.loads((recording_folder(stage.folder / "storage") / "manifest.json").read_text())["room"] == room

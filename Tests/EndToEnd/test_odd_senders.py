@@ -7,8 +7,8 @@ import re
 import media
 import pytest
 from daemon import Daemon
-from figures import AUDIO_PACKET, SLACK, assert_few_lost, assert_plays, assert_two_videos, assert_whole
-from peers import caught_up, room_url
+from figures import AUDIO_PACKET, SLACK, assert_few_lost, assert_plays, assert_sound, assert_two_videos, assert_whole, losses
+from peers import caught_up, lateness, room_url
 from recordings import interrupted, journal_of, recorded_layers, recording_folder, start_recorder
 from stage import LIMIT
 
@@ -53,7 +53,8 @@ def assert_balances(stage):
     assert not [finding for finding in certificate(stage)["findings"] if finding["kind"] == "unbalanced"]
 
 
-@pytest.mark.parametrize("kind", ["wraps", "terse", "early", "active", "passive", "old-certificate"])
+@pytest.mark.parametrize("kind", ["wraps", "terse", "early", "active", "passive", "old-certificate", "padded", "probes",
+                                  "reordered", "zero-sources"])
 def test_odd_senders_that_keep_to_the_standards_are_recorded_whole(stage, kind):
     exported, recorder, sent = recorded_from(stage, kind, "--codec", "vp8")
     assert_whole(exported, recorder, sent)
@@ -354,5 +355,96 @@ def test_a_call_goes_on_in_its_tracks_under_other_payload_types(stage, codec):
     counters = [frame.counter for frame in media.frames(exported) if frame.counter is not None]
     # A file begins with a keyframe: those before it are left out.
     assert counters == sorted(counters) and len(counters) >= sent - 2 * SLACK, (counters, recorder.story())
+    assert sum(track["packets_lost"] for track in certificate(stage)["tracks"]) <= SLACK, certificate(stage)
+    assert_balances(stage)
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_frames_that_are_encrypted_end_to_end_are_not_called_complete(stage, codec):
+    exported, recorder, _ = recorded_from(stage, "sealed", "--codec", codec, codes=(5,))
+    assert {stream["codec_type"] for stream in media.streams(exported)} == {"audio", "video"}
+    told = [finding for finding in certificate(stage)["findings"] if finding["kind"] == "payload-undecodable"]
+    assert len(told) == 2 and all(finding["severity"] == "gap" for finding in told), certificate(stage)["findings"]
+    assert all("encrypted end to end" in finding["text"] for finding in told), told
+    assert certificate(stage)["verdict"] == "complete-with-gaps"
+    assert_balances(stage)
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_a_torn_start_leaves_nothing_torn_in_the_file(stage, codec):
+    exported, recorder, sent = recorded_from(stage, "torn-start", "--codec", codec, until=("framesSent", 105))
+    assert_plays(exported)
+    video, = media.streams(exported, "video")
+    counters = [frame.counter for frame in media.frames(exported, video["index"]) if frame.counter is not None]
+    assert counters == list(range(counters[0], counters[-1] + 1)), counters
+    assert 0 < counters[0] <= 2 * SLACK and counters[-1] >= sent - SLACK, (counters, recorder.story())
+    assert account(stage, "video")["refused"], certificate(stage)["sources"]
+    assert_balances(stage)
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_a_first_packet_that_comes_late_costs_nothing_but_its_frame(stage, codec):
+    exported, recorder, sent = recorded_from(stage, "late-start", "--codec", codec, until=("framesSent", 105))
+    assert_plays(exported)
+    video, = media.streams(exported, "video")
+    counters = [frame.counter for frame in media.frames(exported, video["index"]) if frame.counter is not None]
+    assert counters == list(range(counters[0], counters[-1] + 1)), counters
+    assert counters[0] <= 2 * SLACK and counters[-1] >= sent - SLACK, (counters, recorder.story())
+    assert_balances(stage)
+
+
+@pytest.mark.parametrize("kind", ["leaps-near", "leaps", "leaps-far"])
+def test_a_clock_that_leaps_ahead_leaves_no_hole_in_time(stage, kind):
+    exported, recorder, sent = recorded_from(stage, kind, "--codec", "vp8", until=("framesSent", 120))
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    frames = media.frames(exported, video["index"])
+    counters = [frame.counter for frame in frames if frame.counter is not None]
+    assert len(counters) >= sent - 2 * SLACK and counters == sorted(counters), (counters, recorder.story())
+    offsets = media.flash_to_beep(frames, media.beeps(exported, sound["index"]))
+    assert len(offsets) >= 6 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
+    assert frames[-1].time < media.span(exported, sound["index"])[1] + 1, recorder.story()
+    assert_balances(stage)
+
+
+def test_a_first_packet_from_the_future_moves_nothing(stage):
+    """Nor is it the track that players show."""
+    exported, recorder, _ = recorded_from(stage, "first-ahead", "--codec", "vp8", until=("framesSent", 105))
+    assert_plays(exported)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    offsets = media.flash_to_beep(media.frames(exported, video["index"]), media.beeps(exported, sound["index"]))
+    assert len(offsets) >= 5 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
+    assert_balances(stage)
+
+
+def test_what_was_held_back_and_came_at_once_is_whole_and_in_time(stage):
+    exported, recorder, sent = recorded_from(stage, "held-back", "--codec", "vp8", until=("framesSent", 150))
+    assert_whole(exported, recorder, sent)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    offsets = media.flash_to_beep(media.frames(exported, video["index"]), media.beeps(exported, sound["index"]))
+    assert len(offsets) >= 8 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
+    assert certificate(stage)["verdict"] == "complete", certificate(stage)["findings"]
+    assert_balances(stage)
+
+
+def test_a_padding_bit_without_padding_costs_other_media_nothing(stage):
+    """The video itself is cut short by what its last bytes seem to say."""
+    exported, recorder, _ = recorded_from(stage, "padding-bit", "--codec", "vp8", codes=(0, 5))
+    sound, = media.streams(exported, "audio")
+    assert_sound(exported, sound["index"], losses(recorder), recorder.story(), late=lateness(recorder))
+    assert_balances(stage)
+
+
+def test_audio_that_an_offer_makes_inactive_comes_back_in_time(stage):
+    exported, recorder, _ = recorded_from(stage, "muted-by-offer", "--codec", "vp8", until=("framesSent", 150))
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    holes = [seconds for _, seconds in media.gaps(exported, sound["index"], AUDIO_PACKET) if seconds > 0.1]
+    assert len(holes) == 1 and 2.5 < holes[0] < 4, holes
+    beeps = media.beeps(exported, sound["index"])
+    offsets = media.flash_to_beep(media.frames(exported, video["index"]), beeps)
+    assert len(offsets) >= 5 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
     assert sum(track["packets_lost"] for track in certificate(stage)["tracks"]) <= SLACK, certificate(stage)
     assert_balances(stage)

@@ -405,6 +405,19 @@ extension String {
         #expect(certificate.text.contains("nothing came for"))
     }
 
+    @Test func whatIsEncryptedEndToEndIsAGap() throws {
+        let media = try EncodedMedia.shared.get()
+        let sealed = media.opus.enumerated().map { index, unit in
+            unit + (0..<28).map { UInt8(truncatingIfNeeded: index &* 7 &+ $0) } + [12, 0]
+        }
+        let recording = try SimulatedRecording([.audio("alice", sealed), .audio("bob", media.opus)])
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        #expect(certificate.verdict == .completeWithGaps)
+        let found = certificate.findings(.gap)
+        #expect(found.map(\.kind) == [.payloadUndecodable] && found.first?.file?.lowercased().contains("alice") == true)
+        #expect(certificate.text.contains("\(sealed.count) of its \(sealed.count) units are encrypted end to end"))
+    }
+
     @Test func lostPacketsAndUndecodablePicturesAreCounted() throws {
         let media = try EncodedMedia.shared.get()
         let plan = SimulatedRecording.TrackPlan.video("alice", .vp8, media.vp8)

@@ -116,6 +116,19 @@ import Timeline
         #expect(try self.tracks(following, closed: false) == [[1, 2]])
     }
 
+    /// As Janus sent once after it had switched between publishers.
+    @Test func aFirstUnitWithAWrongTimeIsNotTheFirstTrack() throws {
+        let units = try EncodedMedia.shared.get().opus
+        var stray = Plan.audio("alice", Array(units[..<1]), capture: 2_300_000_000)
+        stray.ssrc = 7
+        var rest = Plan.audio("alice", Array(units[1...]), capture: 500_000_000)
+        rest.ssrc = 7
+        #expect(try self.tracks([stray, rest]) == [[2], [1]])
+        // A sender with one unit alone keeps its place.
+        rest.ssrc = 8
+        #expect(try self.tracks([stray, rest]) == [[1], [2]])
+    }
+
     @Test func anotherCodecOrFormatBeginsAnotherTrack() throws {
         let media = try EncodedMedia.shared.get()
         #expect(try self.tracks([Self.video(media.vp8, at: 0), Self.video(media.vp9, .vp9, at: 5)]) == [[1], [2]])

@@ -41,6 +41,8 @@ final class SimulatedRecording {
         /// The media section's identification tag.
         var mid: String?
         var connection: UInt64?
+        /// Its source; the number of its track if absent.
+        var ssrc: UInt32?
 
         /// When a unit is captured, in nanoseconds from the recording's start.
         func captured(_ index: Int) -> Int64 {
@@ -215,7 +217,7 @@ final class SimulatedRecording {
                 participantName: plan.participant.capitalized,
                 codec: plan.codec,
                 clockRateHz: plan.clockRateHz,
-                ssrc: UInt32(number),
+                ssrc: plan.ssrc ?? UInt32(number),
                 mid: plan.mid,
                 layer: plan.layer,
                 connection: plan.connection
@@ -237,7 +239,7 @@ final class SimulatedRecording {
                     .senderReport(
                         SenderReport(
                             track: number,
-                            ssrc: UInt32(number),
+                            ssrc: plan.ssrc ?? UInt32(number),
                             rtpTimestamp: UInt32(truncatingIfNeeded: rtpTime),
                             ntpTime: wall
                         )

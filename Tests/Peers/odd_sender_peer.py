@@ -36,6 +36,20 @@
   clock-set          reports by a clock that begins in 1970 and is set some seconds after the start
   mixed-headers      the same, with header extensions of one and of two bytes in turn, behind contributing sources
   other-numbers      a second offer of the same call, in which each codec has another payload type, and media by these
+  sealed             audio and video encrypted frame by frame, with the trailer of Jitsi and LiveKit
+  padded             audio and video with 1 to 15 bytes of padding in each packet, as str0m fills blocks
+  padding-bit        video whose padding bit is set although no padding follows, as a server that strips it may forward it
+  probes             packets of video's repair source that are empty, or repeat what came, between all others
+  torn-start         video whose first three packets never come
+  late-start         video whose first packet comes behind eight later ones
+  zero-sources       a description that calls every source 0, as a server that does not know them yet
+  muted-by-offer     an offer that makes audio inactive when some frames are sent, none for 3 s, and an offer that undoes it
+  leaps              video whose time leaps 20 s ahead when some frames are sent; reports follow
+  leaps-near         the same by 3 s
+  leaps-far          the same by 2 h 22 min, with 21,132 sequence numbers
+  first-ahead        audio whose first packet has a time 2.3 s ahead of all others, and 20 packets missing behind it
+  held-back          everything held back for 3 s on its way, and then delivered at once
+  reordered          video of which each tenth packet comes behind eight later ones
 
 Prints `odd` with how many packets it sent that cannot be recorded, each second.
 
@@ -51,7 +65,7 @@ import struct
 
 import aiortc.rtcrtpsender
 from aiortc import RTCCertificate
-from aiortc.codecs import get_encoder, h264
+from aiortc.codecs import get_encoder, h264, opus, vpx
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtp import RtcpPacket, RtcpPsfbPacket, RtcpRtpfbPacket
 from av import AudioResampler, CodecContext, VideoFrame
@@ -65,15 +79,26 @@ import aiortc_peer
 KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "encrypted-tail", "other-type", "stranger", "padding",
          "huge", "strange-codec", "new-connection", "new-source", "sideways", "layers", "lesser-layer", "fir-only", "wraps",
          "terse", "early", "two-sources", "active", "passive", "bye", "old-certificate", "long-packets", "microphone-stalls",
-         "silence", "clock-anew", "lost-half", "mixed-headers", "other-numbers", "turning", "clock-set")
+         "silence", "clock-anew", "lost-half", "mixed-headers", "other-numbers", "turning", "clock-set", "sealed", "padded",
+         "padding-bit", "probes", "torn-start", "late-start", "leaps-near", "leaps", "leaps-far", "first-ahead", "held-back",
+         "reordered", "zero-sources", "muted-by-offer")
 # Names of layers, smallest first, and the header extension in which packets name theirs.
 LAYERS, LAYER_EXTENSION = ("q", "h", "f"), 10
 UNKNOWN_TYPE = 77 + 32
 AUDIO_RATE = 48000
 # Packets of 20 ms that a microphone does not give, and when.
 STALL, STALLS_AT = 115, 100
-# The offset that a restarted clock adds to sequence numbers and to times, and after which frame.
-ANEW, ANEW_AT = (20_000, 3_000_000_000), 45
+# The offsets that a clock of another origin adds to sequence numbers and to times, and after which frame.
+ANEW, ANEW_AT = {"clock-anew": (20_000, 3_000_000_000), "leaps-near": (0, 3 * 90_000), "leaps": (0, 20 * 90_000),
+                  "leaps-far": (21_132, 8520 * 90_000)}, 45
+# Packets that never come, by kind.
+TORN, AHEAD_OF = 3, 20
+# What a first packet is ahead, in units of its clock, and the seconds that packets wait.
+AHEAD, HELD = 111_960, 3
+# Later packets that overtake one.
+OVERTAKING = 8
+# Appended by frame encryption: a tag, a vector, its size, and the number of the key.
+TAG_SIZE, VECTOR_SIZE, KEY = 16, 12, 0
 # The header extension's number: also that in offers of Tapedeck, which an answer must repeat.
 ORIENTATION = 5
 # An element that nobody knows, in front of the orientation: with two bytes and of 20, with one and as padding; and what is behind it.
@@ -209,6 +234,32 @@ def renumbered(packet, sequence):
     return packet[:2] + struct.pack("!H", sequence & 0xFFFF) + packet[4:]
 
 
+class Sealing:
+    """Encrypts what encoders give, frame by frame: its first bytes stay clear."""
+
+    def __init__(self):
+        self.count = 0
+        split, packetize, encode = h264.H264Encoder._split_bitstream, vpx.Vp8Encoder._packetize, opus.OpusEncoder.encode
+
+        def encoded(encoder, frame, force_keyframe=False):
+            payloads, time = encode(encoder, frame, force_keyframe)
+            return [self.sealed(payload, 1) for payload in payloads], time
+
+        h264.H264Encoder._split_bitstream = staticmethod(
+            lambda stream: (self.sealed(unit, 2) if unit[0] & 31 in (1, 5) else unit for unit in split(stream)))
+        vpx.Vp8Encoder._packetize = classmethod(
+            lambda kind, frame, number: packetize(self.sealed(frame, 3 if frame[0] & 1 else 10), number))
+        opus.OpusEncoder.encode = encoded
+
+    def sealed(self, frame, clear):
+        self.count += 1
+        noise = random.Random(self.count)
+        # No zeros: in H.264 they would be escaped.
+        secret = bytes(byte ^ noise.randrange(256) or 1 for byte in frame[clear:])
+        return (frame[:clear] + secret + bytes(noise.randrange(1, 256) for _ in range(TAG_SIZE + VECTOR_SIZE))
+                + bytes([VECTOR_SIZE, KEY]))
+
+
 class Sets:
     """The treatment of the parameter sets from aiortc's encoder."""
 
@@ -255,11 +306,13 @@ class Packets:
         self.sequence, self.source = random.getrandbits(15), random.getrandbits(32)
         # For "bye": frames so far, and the packets left out of each source.
         self.frames, self.left_out = 0, {}
+        # What waits to be sent: since when, or behind how many others.
+        self.held, self.held_since = [], None
         send = RTCDtlsTransport._send_rtp
 
         async def changed(transport, data):
             is_control = 64 <= data[1] & 0x7F <= 95
-            for packet in [self.reported(data)] if is_control else self.made_of(data):
+            for packet in self.released([self.reported(data)] if is_control else self.made_of(data)):
                 await send(transport, packet)
 
         RTCDtlsTransport._send_rtp = changed
@@ -274,8 +327,48 @@ class Packets:
                     return "repair", source
         return None, source
 
+    def released(self, packets):
+        """These packets and those that waited, if the wait is over."""
+        now = asyncio.get_running_loop().time()
+        if self.kind != "held-back" or self.odd <= ANEW_AT:
+            return packets
+        self.held_since = self.held_since or now
+        if now - self.held_since < HELD:
+            self.held += packets
+            return []
+        packets, self.held = self.held + packets, []
+        return packets
+
     def made_of(self, packet):
         kind, source = self.kind_of(packet)
+        if self.kind == "padded" and kind:
+            self.odd += 1
+            size = 1 + self.odd % 15
+            return [bytes([packet[0] | 0x20]) + packet[1:] + bytes(size - 1) + bytes([size])]
+        if self.kind == "padding-bit" and kind == "video":
+            self.odd += 1
+            return [bytes([packet[0] | 0x20]) + packet[1:]]
+        if self.kind == "muted-by-offer" and kind == "audio":
+            if self.peer.is_muted:
+                self.odd += 1
+                return []
+            self.moved[source] = -self.odd, 0
+            return [self.shifted(packet, source)]
+        if self.kind == "probes" and kind == "video":
+            return self.probed(packet, source)
+        if self.kind == "torn-start" and kind == "video":
+            self.count[source] = self.count.get(source, 0) + 1
+            self.odd = min(TORN, self.count[source])
+            return [packet] if self.count[source] > TORN else []
+        if self.kind == "first-ahead" and kind == "audio":
+            place = self.count[source] = self.count.get(source, -1) + 1
+            self.moved[source] = 0, 0 if place else AHEAD
+            return [] if 0 < place <= AHEAD_OF else [self.shifted(packet, source)]
+        if self.kind == "held-back" and kind == "video":
+            self.odd += packet[1] >> 7
+            return [packet]
+        if self.kind in ("reordered", "late-start") and kind == "video":
+            return self.overtaken(packet, source)
         if self.kind.startswith("encrypted") and kind in ("video", "repair"):
             return [self.encrypted(packet, 2 if kind == "repair" else 0)]
         if self.kind == "huge" and kind in ("video", "repair"):
@@ -310,7 +403,7 @@ class Packets:
             return self.interrupted(packet, kind, source)
         if kind == "audio" and self.kind in ("microphone-stalls", "silence"):
             return self.with_pauses(packet, source)
-        if kind == "video" and self.kind == "clock-anew":
+        if kind == "video" and self.kind in ANEW:
             return [self.anew(packet, source)]
         if kind == "video" and self.kind == "lost-half":
             return [self.lost_half(packet, source)]
@@ -411,7 +504,7 @@ class Packets:
             self.odd += 1
         if self.odd <= ANEW_AT:
             return packet
-        self.moved[source] = ANEW
+        self.moved[source] = ANEW[self.kind]
         return self.shifted(packet, source)
 
     def lost_half(self, packet, source):
@@ -431,6 +524,33 @@ class Packets:
             aiortc_peer.report(event="lost", packets=40000)
             self.moved[source] = self.moved[source][0] + 40000, 0
         return self.shifted(packet, source)
+
+    def probed(self, packet, source):
+        """The packet, and what a sender that measures the network sends between: a repeated packet, and one of padding alone."""
+        sender = next(sender for connection in self.peer.connections.values() for sender in connection.pc.getSenders()
+                      if source == sender._ssrc)
+        number, size = sender._RTCRtpSender__rtx_payload_type, header_size(packet)
+        packets = [packet]
+        for payload in (packet[2:4] + packet[size:], None):
+            sequence = sender._RTCRtpSender__rtx_sequence_number
+            sender._RTCRtpSender__rtx_sequence_number = sequence + 1 & 0xFFFF
+            first = packet[0] & 0x80 | (0 if payload else 0x20)
+            head = bytes([first, number]) + struct.pack("!HII", sequence, payload and struct.unpack("!I", packet[4:8])[0] or 0,
+                                                        sender._rtx_ssrc)
+            packets.append(head + (payload or bytes(254) + bytes([255])))
+            self.odd += 1
+        return packets
+
+    def overtaken(self, packet, source):
+        place = self.count[source] = self.count.get(source, 0) + 1
+        if place == 1 if self.kind == "late-start" else place % 10 == 0:
+            self.odd += 1
+            self.held = [place + OVERTAKING, packet]
+            return []
+        if self.held and place >= self.held[0]:
+            packets, self.held = [packet, self.held[1]], []
+            return packets
+        return [packet]
 
     def turned(self, packet, value=1):
         size = header_size(packet)
@@ -557,8 +677,9 @@ class OddPeer(aiortc_peer.Peer):
         super().__init__(options)
         self.sets = Sets(options.odd, options.width, options.height) if options.odd.startswith("sets") else None
         self.packets = Packets(self, options.odd)
-        self.is_renumbered = False
+        self.is_renumbered = self.is_muted = False
         self.feedback = Feedback() if options.odd == "fir-only" else None
+        self.sealing = Sealing() if options.odd == "sealed" else None
         if options.odd == "old-certificate":
             use_old_certificate()
         if options.odd == "long-packets":
@@ -578,6 +699,8 @@ class OddPeer(aiortc_peer.Peer):
             tasks.append(asyncio.create_task(self.change_source()))
         if self.options.odd == "other-numbers":
             tasks.append(asyncio.create_task(self.offer_again()))
+        if self.options.odd == "muted-by-offer":
+            tasks.append(asyncio.create_task(self.mute_for_a_while()))
         try:
             return await super().run()
         finally:
@@ -603,6 +726,13 @@ class OddPeer(aiortc_peer.Peer):
             self.is_renumbered = True
             await self.send(member, await self.connections[member].offer())
 
+    async def mute_for_a_while(self):
+        member = await self.after_some_frames()
+        for self.is_muted in (True, False):
+            async with self.lock:
+                await self.send(member, await self.connections[member].offer())
+            await asyncio.sleep(HELD)
+
     async def connect_anew(self):
         """As an app does whose network changed."""
         member = await self.after_some_frames()
@@ -625,11 +755,19 @@ class OddPeer(aiortc_peer.Peer):
             message = {**message, "sdp": re.sub(r"(m=video[\s\S]*?a=mid:[^\r]*\r\n)", described, message["sdp"])}
         if self.options.odd in ("layers", "lesser-layer") and message.get("type") == "offer":
             message = {**message, "sdp": describing_layers(message["sdp"])}
+        if self.options.odd == "zero-sources" and message.get("sdp"):
+            message = {**message, "sdp": re.sub(r"(?m)^a=ssrc:\d+|(?<=^a=ssrc-group:FID )[\d ]+", self.zero, message["sdp"])}
+        if self.is_muted and message.get("type") == "offer":
+            message = {**message, "sdp": re.sub(r"(m=audio[\s\S]*?a=)sendonly", r"\1inactive", message["sdp"], count=1)}
         if self.feedback and message.get("type") == "offer":
             message = {**message, "sdp": self.feedback.described(message["sdp"])}
         if message.get("type") == "offer":
             message = await self.offered(member, message)
         await super().send(member, message)
+
+    @staticmethod
+    def zero(match):
+        return "a=ssrc:0" if match[0].startswith("a=") else "0 0"
 
     async def offered(self, member, message):
         odd, sdp = self.options.odd, message["sdp"]

@@ -90,6 +90,7 @@ struct TrackExamination {
         let stepBack = codec.mayReorder ? TrackMerge.longestStepBackNanoseconds : 0
         var last = Int64.min + stepBack
         var (stepsBack, strangers, undecodable) = (0, 0, 0)
+        var sealed = SealedUnits()
         var holes = FileHoles()
         while let block = try reader.next() {
             guard block.track == source.track.number else {
@@ -98,6 +99,7 @@ struct TrackExamination {
             }
             stepsBack += block.timeNanoseconds <= last - stepBack ? 1 : 0
             strangers += Self.isUnit(block.payload, codec) ? 0 : 1
+            block.payload.withUnsafeBytes { sealed.note($0, codec) }
             last = max(last, block.timeNanoseconds)
             let time = Self.bounded(source.sessionTime(block.timeNanoseconds) &- zero)
             let (gaps, before) = (tally.gapCount, tally.gapNanoseconds)
@@ -127,7 +129,14 @@ struct TrackExamination {
         self.endNanoseconds = tally.endNanoseconds
         self.place(source, lastNanoseconds: max(0, last), setting)
         if stepsBack > 0 { self.note(.damage, .fileTorn, "its times step back at \(stepsBack) of its units") }
-        if undecodable > 0 {
+        if sealed.count > 0 {
+            let which = "\(sealed.count) of its \(tally.units) units"
+            self.note(
+                .gap,
+                .payloadUndecodable,
+                "\(which) are encrypted end to end: nothing plays them without the key"
+            )
+        } else if undecodable > 0 {
             let which = "\(undecodable) of its \(tally.units) units"
             self.note(.gap, .payloadUndecodable, "\(which) cannot be decoded: their payload is encrypted or broken")
         }
