@@ -205,6 +205,7 @@ let package = Package(
         ),
 
         // Tests
+        .target(name: "TestCertificates", path: "Tests/TestCertificates"),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
         .testTarget(name: "DataChannelsTests", dependencies: ["DataChannels"]),
         .testTarget(name: "SDPTests", dependencies: ["Basics", "SDP"], resources: [.copy("Fixtures")]),
@@ -259,12 +260,15 @@ let package = Package(
             dependencies: ["Basics", "Export", "GStreamer", "Matroska", "Model", "Rendering", "Timeline"]
         ),
         .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "Model"]),
-        .testTarget(name: "HTTPRequestsTests", dependencies: ["HTTPRequests", nioCore, nioPosix]),
+        .testTarget(
+            name: "HTTPRequestsTests",
+            dependencies: ["HTTPRequests", "TestCertificates", nioCore, nioPosix, nioSSL]
+        ),
         .testTarget(
             name: "SignallingClientsTests",
             dependencies: [
-                "CStrophe", "Signalling", "SignallingClients", logging, nioCore, nioHTTP1, nioPosix, nioSSL,
-                nioWebSocket,
+                "CStrophe", "Signalling", "SignallingClients", "TestCertificates", logging, nioCore, nioHTTP1, nioPosix,
+                nioSSL, nioWebSocket,
             ]
         ),
         .testTarget(name: "RoomServerTests", dependencies: ["Basics", "RoomServer", "Signalling", logging, nioHTTP1]),

@@ -76,7 +76,8 @@ public struct Daemon: Sendable {
         let metrics = self.metrics
         let registry = metrics.registry
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
-        let events = EventHub()
+        let life = EventID.randomLife()
+        let events = EventHub(life: life)
         let environment = ChildEnvironment(values: self.values)
         let webhooks = WebhookDispatcher(
             catalogue: catalogue,
@@ -84,6 +85,7 @@ public struct Daemon: Sendable {
             logger: self.logger
         )
         let bus = EventBus(
+            life: life,
             logger: self.logger,
             listeners: [{ events.publish($0) }],
             webhooks: webhooks

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
-import Testing
+public import Foundation
 
-/// A self-signed certificate for 127.0.0.1, in a separate folder that goes with it.
-final class SelfSignedCertificate: Sendable {
+/// A self-signed certificate for 127.0.0.1, in a separate folder that goes with it: good for a server, for a client, and as
+/// the authority of both.
+public final class SelfSignedCertificate: Sendable {
+    /// openssl did not make one.
+    public struct Failure: Error {
+        /// Its exit status.
+        public let status: Int32
+    }
+
     /// For what else a server keeps.
-    let folder: URL
+    public let folder: URL
     /// The path of the certificate, PEM.
-    let certificate: String
+    public let certificate: String
     /// The path of its key, PEM.
-    let key: String
+    public let key: String
 
-    init() throws {
+    /// Makes one.
+    public init() throws {
         self.folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         self.certificate = self.folder.appending(path: "c.pem").path
@@ -27,7 +34,7 @@ final class SelfSignedCertificate: Sendable {
         openssl.standardError = FileHandle.nullDevice
         try openssl.run()
         openssl.waitUntilExit()
-        #expect(openssl.terminationStatus == 0)
+        guard openssl.terminationStatus == 0 else { throw Failure(status: openssl.terminationStatus) }
     }
 
     deinit {
