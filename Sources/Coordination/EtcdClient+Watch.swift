@@ -4,21 +4,11 @@ public import Cluster
 import HTTPRequests
 
 extension EtcdClient {
-    /// Pieces of an answer, of at most 16 KiB each, that wait for their reader.
-    private static let maximumPieces = 256
-
-    private enum Signal: Sendable {
-        case bytes([UInt8])
-        case ended(Result<HTTPClient.Answer, HTTPClient.Failure>)
-        /// The time for the beginning is over.
-        case late
-    }
-
     /// Tells all changes of keys that begin with a prefix, from a revision on.
     ///
     /// It goes on until what is missing cannot be had (`compacted` comes last), until the task is cancelled, or until etcd refuses
     /// it, which is thrown. After a break it is begun again behind the last change that was told, at the next member if its
-    /// member failed. Meanwhile it tells nothing: renewals say how the store is. A reader that is slow costs 4 MiB at most, and
+    /// member failed. Meanwhile it tells nothing: renewals say how the store is. A reader that is slow costs 16 MiB at most, and
     /// loses nothing.
     ///
     /// - Parameters:
@@ -33,14 +23,13 @@ extension EtcdClient {
         var token: String?
         var renewsToken = false
         while !Task.isCancelled {
-            let (signals, feed) = AsyncStream<Signal>.makeStream(bufferingPolicy: .bufferingOldest(Self.maximumPieces))
-            // An end without a reason: it is begun again.
-            let (member, watch) = self.beginWatch { feed.finish() }
+            let inbox = EtcdWatchInbox()
+            let (member, watch) = self.beginWatch { inbox.end(.interrupted) }
             let end: EtcdWatchMachine.End
             do throws(EtcdFailure) {
                 token = try await self.token(with: member.url, insteadOf: renewsToken ? token : nil)
                 let call = EtcdCall.watch(prefix: prefix, from: machine.next)
-                end = await self.attempt(call, with: member.url, token: token, signals, feed, &machine, onUpdate)
+                end = await self.attempt(call, with: member.url, token: token, inbox, &machine, onUpdate)
             } catch {
                 end = .failed(error)
             }
@@ -62,8 +51,7 @@ extension EtcdClient {
         _ call: EtcdCall,
         with url: String,
         token: String?,
-        _ signals: AsyncStream<Signal>,
-        _ feed: AsyncStream<Signal>.Continuation,
+        _ inbox: EtcdWatchInbox,
         _ machine: inout EtcdWatchMachine,
         _ onUpdate: (StoreWatchUpdate) async -> Void
     ) async -> EtcdWatchMachine.End {
@@ -73,43 +61,30 @@ extension EtcdClient {
         return await withDiscardingTaskGroup { [request, http, limit = self.configuration.requestLimit] group in
             group.addTask {
                 do throws(HTTPClient.Failure) {
-                    let answer = try await http.follow(request) { bytes in
-                        // Nothing behind a gap is of use.
-                        if case .dropped = feed.yield(.bytes(Array(bytes))) { feed.finish() }
-                    }
-                    feed.yield(.ended(.success(answer)))
+                    let answer = try await http.follow(request) { inbox.add($0) }
+                    let failure = EtcdAnswer.failure(status: answer.status, answer.body)
+                    inbox.end(.failed(answer.status == 200 ? .lost("it ended the watch") : failure))
                 } catch {
-                    feed.yield(.ended(.failure(error)))
+                    inbox.end(error == .timedOut && inbox.hasBegun ? .interrupted : .failed(EtcdFailure(error)))
                 }
-                feed.finish()
             }
             group.addTask {
                 try? await Task.sleep(for: limit)
-                feed.yield(.late)
+                if !inbox.hasBegun { inbox.end(.failed(.lost("it does not answer in time"))) }
             }
             defer { group.cancelAll() }
             var reader = EtcdWatchReader()
-            var hasBegun = false
-            for await signal in signals {
-                switch signal {
-                case .late where hasBegun: break
-                case .late: return .failed(.lost("it does not answer in time"))
-                case .ended(.success(let answer)):
-                    let failure = EtcdAnswer.failure(status: answer.status, answer.body)
-                    return .failed(answer.status == 200 ? .lost("it ended the watch") : failure)
-                case .ended(.failure(.timedOut)) where hasBegun: return .interrupted
-                case .ended(.failure(let failure)): return .failed(EtcdFailure(failure))
-                case .bytes(let bytes):
-                    hasBegun = true
-                    for item in reader.take(bytes) {
-                        switch machine.take(item) {
-                        case .tell(let events, let last): await onUpdate(.events(events, last))
-                        case .nothing: break
-                        case .end(let end): return end
-                        }
+            while let content = await inbox.next() {
+                for item in reader.take(content.bytes) {
+                    switch machine.take(item) {
+                    case .tell(let events, let last): await onUpdate(.events(events, last))
+                    case .nothing: break
+                    case .end(let end): return end
                     }
                 }
+                if let end = content.end { return end }
             }
+            // The task was cancelled.
             return .interrupted
         }
     }

@@ -2,7 +2,7 @@
 
 public import Foundation
 
-/// A self-signed certificate for 127.0.0.1, in a separate folder that goes with it: good for a server, for a client, and as
+/// A self-signed certificate for an address, in a separate folder that goes with it: good for a server, for a client, and as
 /// the authority of both.
 public final class SelfSignedCertificate: Sendable {
     /// openssl did not make one.
@@ -19,7 +19,7 @@ public final class SelfSignedCertificate: Sendable {
     public let key: String
 
     /// Makes one.
-    public init() throws {
+    public init(address: String = "127.0.0.1") throws {
         self.folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         self.certificate = self.folder.appending(path: "c.pem").path
@@ -28,7 +28,7 @@ public final class SelfSignedCertificate: Sendable {
         openssl.executableURL = URL(filePath: "/usr/bin/openssl")
         openssl.arguments = [
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj", "/CN=tapedeck test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.key, "-out",
+            "-subj", "/CN=tapedeck test", "-addext", "subjectAltName=IP:\(address)", "-keyout", self.key, "-out",
             self.certificate,
         ]
         openssl.standardError = FileHandle.nullDevice
