@@ -98,6 +98,7 @@ let package = Package(
         .target(name: "PipelineCatalogue", dependencies: ["Basics"]),
         .target(name: "Model", dependencies: ["Basics", "PipelineCatalogue", "Timeline"]),
         .target(name: "Fleet", dependencies: ["Basics", "Model"]),
+        .target(name: "Cluster", dependencies: ["Basics"]),
         .target(name: "Terminal", dependencies: ["Basics"]),
 
         // Base: configuration, logs, embedded files, and the parts of the system that Swift has no package for
@@ -134,6 +135,7 @@ let package = Package(
         ),
 
         // Network
+        .target(name: "Coordination", dependencies: ["Basics", "Cluster", "HTTPRequests"]),
         .target(name: "Delivery", dependencies: ["Basics", "Model", subprocess, systemPackage]),
         .target(name: "HTTPRequests", dependencies: ["Basics", "CCurl"]),
         .target(
@@ -260,6 +262,10 @@ let package = Package(
             dependencies: ["Basics", "Export", "GStreamer", "Matroska", "Model", "Rendering", "Timeline"]
         ),
         .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "Model"]),
+        .testTarget(
+            name: "CoordinationTests",
+            dependencies: ["Basics", "Cluster", "Coordination", "HTTPRequests", "TestCertificates"]
+        ),
         .testTarget(
             name: "HTTPRequestsTests",
             dependencies: ["HTTPRequests", "TestCertificates", nioCore, nioPosix, nioSSL]

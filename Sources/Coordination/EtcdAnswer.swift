@@ -5,20 +5,20 @@ import FoundationEssentials
 
 /// Reads the answers of etcd's JSON gateway.
 ///
-/// int64 are strings, bytes are Base64, and what is zero, false or empty is left out.
+/// int64 values are strings, bytes are Base64, and fields that are zero, false or empty are missing.
 enum EtcdAnswer {
-    /// Some keys of a range.
+    /// One page of a list.
     struct Page: Sendable, Hashable {
         var values: [StoredValue]
         /// The last key, byte for byte.
         var lastKey: [UInt8]?
-        /// The revision at which it was read, or a later one.
+        /// The store's revision, which a page without a revision was read at.
         var revision: Revision
         var hasMore: Bool
     }
 
-    /// A text that is not what etcd answers to the call.
-    static let nonsense = EtcdFailure.lost("its answer is not one of etcd's")
+    /// The failure of an answer that is not etcd's.
+    static let nonsense = EtcdFailure.lost("the answer is not etcd's")
 
     static func page(_ body: [UInt8]) throws(EtcdFailure) -> Page {
         let range = try Self.decode(Message.Range.self, body)
@@ -30,8 +30,9 @@ enum EtcdAnswer {
         )
     }
 
-    /// - Parameter transaction: the one that was asked for.
-    static func result(_ body: [UInt8], of transaction: StoreTransaction) throws(EtcdFailure) -> StoreTransactionResult {
+    /// - Parameter transaction: the request.
+    static func result(_ body: [UInt8], of transaction: StoreTransaction) throws(EtcdFailure) -> StoreTransactionResult
+    {
         let answer = try Self.decode(Message.Transaction.self, body)
         let hasSucceeded = answer.succeeded ?? false
         let reads = (answer.responses ?? []).compactMap(\.responseRange)
@@ -48,11 +49,13 @@ enum EtcdAnswer {
 
     static func granted(_ body: [UInt8]) throws(EtcdFailure) -> (LeaseID, Duration) {
         let lease = try Self.decode(Message.Lease.self, body)
-        guard let id = lease.id?.value, id != 0, let seconds = lease.ttl?.value, seconds > 0 else { throw Self.nonsense }
+        guard let id = lease.id?.value, id != 0, let seconds = lease.ttl?.value, seconds > 0 else {
+            throw Self.nonsense
+        }
         return (LeaseID(id), .seconds(seconds))
     }
 
-    /// How long the lease lives; nil: it is gone. A missing duration says so.
+    /// The remaining time of the lease; nil: the lease is gone, for which etcd answers with success and no duration.
     static func renewed(_ body: [UInt8], _ lease: LeaseID) throws(EtcdFailure) -> Duration? {
         let line = try Self.decode(Message.Line<Message.Lease>.self, body)
         if let error = line.error { throw error.failure }
@@ -62,7 +65,8 @@ enum EtcdAnswer {
     }
 
     static func token(_ body: [UInt8]) throws(EtcdFailure) -> String {
-        guard let token = try Self.decode(Message.Token.self, body).token, !token.isEmpty, token.utf8.count <= 4096 else {
+        guard let token = try Self.decode(Message.Token.self, body).token, !token.isEmpty, token.utf8.count <= 4096
+        else {
             throw Self.nonsense
         }
         return token
@@ -81,10 +85,10 @@ enum EtcdAnswer {
         )
     }
 
-    /// Why a call failed, from an answer with any other status than 200.
+    /// The failure of an answer with a status other than 200.
     static func failure(status: Int, _ body: [UInt8]) -> EtcdFailure {
         guard let error = try? Self.decode(Message.Failure.self, body), error.code != nil else {
-            return .lost("it answers with HTTP status \(status), and not as etcd does")
+            return .lost("HTTP status \(status), and the answer is not etcd's")
         }
         return error.failure
     }
@@ -100,9 +104,9 @@ enum EtcdAnswer {
         do { return try decoder.decode(type, from: Data(body)) } catch { throw Self.nonsense }
     }
 
-    /// The texts as they are.
+    /// The JSON texts of the gateway.
     enum Message {
-        /// An int64: a string, or a number if it is another gateway.
+        /// An int64: a string, or a number as a proxy may write it.
         struct Number: Decodable {
             var value: Int64
 
@@ -123,7 +127,7 @@ enum EtcdAnswer {
             var memberId: String?
             var revision: Number?
 
-            /// The store's revision, which is never 0.
+            /// The store's revision, 1 or above.
             var known: Revision {
                 get throws(EtcdFailure) {
                     guard let number = self.revision?.value, number > 0 else { throw EtcdAnswer.nonsense }
@@ -141,7 +145,7 @@ enum EtcdAnswer {
 
             var text: String { String(decoding: self.key ?? Data(), as: UTF8.self) }
 
-            /// The value; a larger one than anything of ours is cut off.
+            /// The stored value, cut at the size that Tapedeck writes.
             var stored: StoredValue {
                 StoredValue(
                     key: self.text,
@@ -206,7 +210,7 @@ enum EtcdAnswer {
             var events: [Event]?
         }
 
-        /// An error: the code has another name in a stream.
+        /// An error; in a stream the code has another name.
         struct Failure: Decodable {
             var code: Int?
             var grpcCode: Int?

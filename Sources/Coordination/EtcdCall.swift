@@ -3,25 +3,27 @@
 import Basics
 import Cluster
 
-/// A call of etcd's JSON gateway: a path, a JSON text, and what may be done when no answer comes.
+/// A call of etcd's JSON gateway: its path, its JSON text, and whether it may be repeated.
 ///
-/// Written as etcd 3.4 to 3.6 take it: names of the protocol buffers, int64 as strings, bytes in Base64.
+/// The text has the names of etcd's protocol buffers, int64 values as strings, and bytes in Base64.
 struct EtcdCall: Sendable, Hashable {
-    /// The largest value that is written, in bytes.
+    /// Most bytes of a value that Tapedeck writes.
     static let maximumValueBytes = 64 << 10
 
     /// The path, with `/v3/`.
     var path: String
     /// The body.
     var body: JSONValue
-    /// Whether carrying it out twice is as good as once, so that another member may be asked after a lost answer.
+    /// Whether the client may send it again after a lost answer: twice has the effect of once.
     var isRepeatable: Bool
-    /// Whether it is a renewal: it has a limit of its own, and waits for no token.
+    /// Whether it is a renewal, which has a shorter limit and does not wait for a token.
     var isRenewal = false
 
-    /// Keys that begin with a prefix, some of them, beginning with `first`.
+    /// Reads keys that begin with a prefix, in order.
     ///
-    /// - Parameter revision: nil reads the newest.
+    /// - Parameters:
+    ///   - first: the first key to read; nil begins with the first of all.
+    ///   - revision: the revision to read; nil reads the present one.
     static func range(prefix: String, from first: [UInt8]?, limit: Int, at revision: Revision?) -> EtcdCall {
         var body = Self.keys(prefix)
         if let first { body["key"] = Self.bytes(first) }
@@ -30,14 +32,14 @@ struct EtcdCall: Sendable, Hashable {
         return EtcdCall(path: "/v3/kv/range", body: .object(body), isRepeatable: true)
     }
 
-    /// Nil, with a reason, for what is larger than what is written.
+    /// Throws `refused` if a value or a list of operations is too large.
     static func transaction(_ transaction: StoreTransaction) throws(StoreError) -> EtcdCall {
         let limit = StoreTransaction.maximumOperations
         for list in [transaction.success, transaction.failure] where list.count > limit {
-            throw .refused("a transaction of \(list.count) operations, and no more than \(limit) are taken")
+            throw .refused("a transaction of \(list.count) operations; the limit is \(limit)")
         }
         guard transaction.conditions.count <= limit else {
-            throw .refused("a transaction with \(transaction.conditions.count) conditions, and no more than \(limit) are taken")
+            throw .refused("a transaction of \(transaction.conditions.count) conditions; the limit is \(limit)")
         }
         for case .put(let key, let value, _) in transaction.success + transaction.failure
         where value.utf8.count > Self.maximumValueBytes {
@@ -51,7 +53,7 @@ struct EtcdCall: Sendable, Hashable {
         return EtcdCall(path: "/v3/kv/txn", body: .object(body), isRepeatable: false)
     }
 
-    /// One that was lost ends by itself.
+    /// A lease whose answer was lost ends after its duration.
     static func grant(_ duration: Duration) -> EtcdCall {
         let (seconds, rest) = duration.components
         return EtcdCall(
@@ -81,7 +83,7 @@ struct EtcdCall: Sendable, Hashable {
 
     static let status = EtcdCall(path: "/v3/maintenance/status", body: .object([:]), isRepeatable: true)
 
-    /// Changes of all keys that begin with a prefix, from a revision on; of large changes the answer may be several.
+    /// Watches all keys that begin with a prefix, from a revision on; etcd may send a large change in several lines.
     static func watch(prefix: String, from revision: Revision) -> EtcdCall {
         var body = Self.keys(prefix)
         body["start_revision"] = Self.number(revision.number)
@@ -89,7 +91,7 @@ struct EtcdCall: Sendable, Hashable {
         return EtcdCall(path: "/v3/watch", body: .object(["create_request": .object(body)]), isRepeatable: true)
     }
 
-    /// The key behind another one.
+    /// The first key after another one.
     static func following(_ key: [UInt8]) -> [UInt8] { key + [0] }
 
     private static func comparison(_ condition: StoreTransaction.Condition) -> JSONValue {
@@ -120,7 +122,7 @@ struct EtcdCall: Sendable, Hashable {
         }
     }
 
-    /// All keys that begin with a prefix: from it to the first that does not. The last byte of UTF-8 is never the greatest.
+    /// The range of all keys that begin with a prefix: the last byte of UTF-8 is never 255, so it has a successor.
     private static func keys(_ prefix: String) -> [String: JSONValue] {
         guard let last = prefix.utf8.last else { return ["key": Self.bytes([0]), "range_end": Self.bytes([0])] }
         return ["key": Self.bytes(prefix.utf8), "range_end": Self.bytes(prefix.utf8.dropLast() + [last + 1])]

@@ -4,16 +4,16 @@ public import Cluster
 import HTTPRequests
 
 extension EtcdClient {
-    /// Tells all changes of keys that begin with a prefix, from a revision on.
+    /// Reports all changes of keys that begin with a prefix, from a revision on.
     ///
-    /// It goes on until what is missing cannot be had (`compacted` comes last), until the task is cancelled, or until etcd refuses
-    /// it, which is thrown. After a break it is begun again behind the last change that was told, at the next member if its
-    /// member failed. Meanwhile it tells nothing: renewals say how the store is. A reader that is slow costs 16 MiB at most, and
-    /// loses nothing.
+    /// Returns after `compacted`, which it reports when events are missing, or when the task is cancelled; throws if etcd
+    /// refuses the watch. After a break the client resumes behind the last change that it reported, at the next member if the
+    /// member failed, and reports nothing: renewals show the state of the store. A slow reader costs at most 16 MiB and loses
+    /// no change.
     ///
     /// - Parameters:
-    ///   - revision: the first one that is told: after a list, the one behind the list's.
-    ///   - onUpdate: takes one update after the other; the next one waits until it returns.
+    ///   - revision: the first revision to report; after a list, the next one.
+    ///   - onUpdate: takes one update; the client waits until it returns.
     public func watch(
         prefix: String,
         from revision: Revision,
@@ -56,28 +56,28 @@ extension EtcdClient {
         _ onUpdate: (StoreWatchUpdate) async -> Void
     ) async -> EtcdWatchMachine.End {
         var request = Self.request(call, with: url, token: token, limit: self.configuration.silenceLimit)
-        // A member that has lost the others ends it, in place of hanging.
+        // A member that has lost the others then ends the watch; it would be silent otherwise.
         request.headers.append(HTTPClient.Header("Grpc-Metadata-hasleader", "true"))
         return await withDiscardingTaskGroup { [request, http, limit = self.configuration.requestLimit] group in
             group.addTask {
                 do throws(HTTPClient.Failure) {
                     let answer = try await http.follow(request) { inbox.add($0) }
                     let failure = EtcdAnswer.failure(status: answer.status, answer.body)
-                    inbox.end(.failed(answer.status == 200 ? .lost("it ended the watch") : failure))
+                    inbox.end(.failed(answer.status == 200 ? .lost("the member ended the watch") : failure))
                 } catch {
                     inbox.end(error == .timedOut && inbox.hasBegun ? .interrupted : .failed(EtcdFailure(error)))
                 }
             }
             group.addTask {
                 try? await Task.sleep(for: limit)
-                if !inbox.hasBegun { inbox.end(.failed(.lost("it does not answer in time"))) }
+                if !inbox.hasBegun { inbox.end(.failed(.lost("no answer in time"))) }
             }
             defer { group.cancelAll() }
             var reader = EtcdWatchReader()
             while let content = await inbox.next() {
                 for item in reader.take(content.bytes) {
                     switch machine.take(item) {
-                    case .tell(let events, let last): await onUpdate(.events(events, last))
+                    case .report(let events, let last): await onUpdate(.events(events, last))
                     case .nothing: break
                     case .end(let end): return end
                     }

@@ -5,12 +5,12 @@ public import Cluster
 import HTTPRequests
 import Synchronization
 
-/// The store of a cluster: an etcd, by the JSON gateway that every member has since 3.4.
+/// The store of a cluster: an etcd, through the JSON gateway that each member has since version 3.4.
 ///
-/// One member is asked until it fails, then the next; the watches go with it. All requests have a lane of their own: nothing
-/// else of the process delays a renewal. Any thread.
+/// The client asks one member until that fails, then the next, and the watches follow. Its requests have a separate lane, so
+/// no other request of the process delays a renewal. Any thread.
 public final class EtcdClient: Sendable {
-    /// A member, and its place in the configuration.
+    /// A member, and its position in the configuration.
     struct Member: Sendable, Hashable {
         var index: Int
         var url: String
@@ -18,7 +18,7 @@ public final class EtcdClient: Sendable {
 
     private struct State {
         var members: EtcdMembers
-        /// Watches, and what tells them that their member is left.
+        /// For each watch, the function that interrupts it when the client leaves its member.
         var watches: [Int: @Sendable () -> Void] = [:]
         var lastWatch = 0
 
@@ -30,55 +30,58 @@ public final class EtcdClient: Sendable {
     private let state: Mutex<State>
     private let credentials = EtcdCredentials()
 
-    /// A client; nothing is open before its first request.
+    /// A client; it opens nothing before its first request.
     public init(_ configuration: EtcdConfiguration) {
         self.configuration = configuration
-        let identity = configuration.certificateFile.map {
-            HTTPClient.Identity(certificateFile: $0, keyFile: configuration.keyFile ?? $0)
-        }
         self.http = HTTPClient(
             trustedCertificatesFile: configuration.authorityFile,
-            identity: identity,
+            identity: configuration.identity.map {
+                HTTPClient.Identity(certificateFile: $0.certificateFile, keyFile: $0.keyFile)
+            },
             connectTimeout: configuration.requestLimit,
             lane: HTTPClient.Lane("etcd")
         )
         self.state = Mutex(State(members: EtcdMembers(configuration.members)))
     }
 
-    /// Asks the store.
+    /// Sends a request and returns the store's answer.
     ///
-    /// A transaction is sent to another member only if it cannot have reached the first, everything else until a member answers,
-    /// each in its time. Cancelling the task ends a request, which may have been carried out.
+    /// Each member gets one try within the limit of the configuration. A transaction is sent to another member only if it
+    /// cannot have reached the one before. Cancelling the task ends the request, which the store may have carried out.
     public func perform(_ request: StoreRequest) async throws(StoreError) -> StoreAnswer {
-        let transaction: EtcdCall?
-        if case .transact(let wanted) = request { transaction = try EtcdCall.transaction(wanted) } else { transaction = nil }
-        do throws(EtcdRefusal) {
-            switch request {
-            case .list(let prefix):
-                let (values, revision) = try await self.list(prefix)
-                return .listed(values, revision)
-            case .transact(let wanted):
-                return .transacted(try await self.ask(transaction ?? .status) { body throws(EtcdFailure) in
-                    try EtcdAnswer.result(body, of: wanted)
-                })
-            case .grant(let duration):
-                let (lease, duration) = try await self.ask(.grant(duration), EtcdAnswer.granted)
-                return .granted(lease, duration: duration)
-            case .keepAlive(let lease):
-                return .renewed(try await self.ask(.keepAlive(lease)) { body throws(EtcdFailure) in
-                    try EtcdAnswer.renewed(body, lease)
-                })
-            case .revoke(let lease):
-                try await self.ask(.revoke(lease)) { _ in }
-                return .revoked
+        switch request {
+        case .list(let prefix):
+            let (values, revision) = try await self.answer(to: request) { () throws(EtcdRefusal) in
+                try await self.list(prefix)
             }
-        } catch {
-            if case .revoke = request, case .answered(EtcdFailure.Code.notFound, _) = error.failure { return .revoked }
-            throw error.error(for: request)
+            return .listed(values, revision)
+        case .transact(let transaction):
+            let call = try EtcdCall.transaction(transaction)
+            return .transacted(
+                try await self.answer(to: request, call) { body throws(EtcdFailure) in
+                    try EtcdAnswer.result(body, of: transaction)
+                }
+            )
+        case .grant(let duration):
+            let (lease, granted) = try await self.answer(to: request, .grant(duration), EtcdAnswer.granted)
+            return .granted(lease, duration: granted)
+        case .keepAlive(let lease):
+            return .renewed(
+                try await self.answer(to: request, .keepAlive(lease)) { body throws(EtcdFailure) in
+                    try EtcdAnswer.renewed(body, lease)
+                }
+            )
+        case .revoke(let lease):
+            do throws(StoreError) {
+                try await self.answer(to: request, .revoke(lease)) { _ in }
+            } catch .leaseNotFound {
+                // It ended before.
+            }
+            return .revoked
         }
     }
 
-    /// What each member says of itself, in the order of the configuration.
+    /// The status of each member, in the order of the configuration.
     public func status() async -> [(member: String, status: Result<EtcdStatus, StoreError>)] {
         let urls = self.state.withLock { $0.members.urls }
         return await withTaskGroup { group in
@@ -100,38 +103,56 @@ public final class EtcdClient: Sendable {
 
     // MARK: - Members
 
-    /// The member that is asked now, and the way out of a watch when it is left: `leave` is called once at most.
-    func beginWatch(leave: @escaping @Sendable () -> Void) -> (Member, watch: Int) {
+    /// Registers a watch of the current member; `interrupt` is called at most once, when the client leaves that member.
+    func beginWatch(interrupt: @escaping @Sendable () -> Void) -> (Member, watch: Int) {
         self.state.withLock { state in
             state.lastWatch += 1
-            state.watches[state.lastWatch] = leave
+            state.watches[state.lastWatch] = interrupt
             return (state.member, state.lastWatch)
         }
     }
 
-    /// The watch has ended.
+    /// Forgets a watch.
     func endWatch(_ watch: Int) {
         self.state.withLock { $0.watches[watch] = nil }
     }
 
     /// Leaves a member that failed.
     func leave(_ member: Member) {
-        let leaves = self.state.withLock { state in
+        let interrupts = self.state.withLock { state in
             guard state.members.hasFailed(member.index) else { return [@Sendable () -> Void]() }
             defer { state.watches = [:] }
             return Array(state.watches.values)
         }
-        for leave in leaves { leave() }
+        for interrupt in interrupts { interrupt() }
     }
 
     // MARK: - Calls
 
-    /// Sends a call to one member after the other, until one gives a result.
-    private func ask<Result>(
+    private func answer<Answer>(
+        to request: StoreRequest,
         _ call: EtcdCall,
-        _ read: ([UInt8]) throws(EtcdFailure) -> Result
-    ) async throws(EtcdRefusal) -> Result {
-        let count = self.configuration.members.count
+        _ read: ([UInt8]) throws(EtcdFailure) -> Answer
+    ) async throws(StoreError) -> Answer {
+        try await self.answer(to: request) { () throws(EtcdRefusal) in try await self.ask(call, read) }
+    }
+
+    private func answer<Answer>(
+        to request: StoreRequest,
+        _ body: () async throws(EtcdRefusal) -> Answer
+    ) async throws(StoreError) -> Answer {
+        do throws(EtcdRefusal) {
+            return try await body()
+        } catch {
+            throw error.failure.error(for: request, at: error.url)
+        }
+    }
+
+    /// Sends a call to one member after the other until `read` accepts an answer.
+    private func ask<Answer>(
+        _ call: EtcdCall,
+        _ read: ([UInt8]) throws(EtcdFailure) -> Answer
+    ) async throws(EtcdRefusal) -> Answer {
         var turn = 1
         while true {
             let member = self.state.withLock { $0.member }
@@ -141,15 +162,17 @@ public final class EtcdClient: Sendable {
                 let refusal = EtcdRefusal(failure: error, url: member.url)
                 guard !Task.isCancelled else { throw refusal }
                 if error.isOfMember { self.leave(member) }
-                guard turn < count, error.isWorthAnother(call.isRepeatable) else { throw refusal }
+                guard turn < self.configuration.members.count, error.isWorthAnother(call.isRepeatable) else {
+                    throw refusal
+                }
                 turn += 1
             }
         }
     }
 
-    /// Sends a call as the user, with a new token if the one at hand is refused.
+    /// Sends a call as the user, with a new token if the member refuses the present one.
     private func exchange(_ call: EtcdCall, with url: String) async throws(EtcdFailure) -> [UInt8] {
-        // A renewal needs no token, and has no time for it.
+        // etcd renews leases without a token, and a renewal has no time to get one.
         let token = call.isRenewal ? await self.credentials.token : try await self.token(with: url)
         do throws(EtcdFailure) {
             return try await self.exchange(call, with: url, token: token)
@@ -160,7 +183,7 @@ public final class EtcdClient: Sendable {
         }
     }
 
-    /// The user's token, or another one instead of one that was refused; nil where there is no user.
+    /// The user's token, or a new one in place of one that was refused; nil if there is no user.
     func token(with url: String, insteadOf refused: String? = nil) async throws(EtcdFailure) -> String? {
         guard let user = self.configuration.user else { return nil }
         return try await self.credentials.token(insteadOf: refused) { () throws(EtcdFailure) in
@@ -193,34 +216,36 @@ public final class EtcdClient: Sendable {
 
     /// Most bytes of an answer.
     private static let maximumAnswerBytes = 8 << 20
-    /// Most keys that are asked for at once; fewer after an answer that was too large.
-    private static let page = 250
+    /// Most keys in one answer; a quarter of it after an answer that was too large.
+    private static let pageKeys = 250
     /// Most keys of a list.
-    static let maximumKeys = 100_000
+    private static let maximumKeys = 100_000
     /// Most bytes of all values of a list.
     private static let maximumListBytes = 256 << 20
-    /// How often a list is begun again when the revision that it reads is compacted meanwhile.
-    private static let turns = 3
+    /// How often the client starts a list; it starts again when etcd compacts the revision that the list reads.
+    private static let listStarts = 3
 
     private func list(_ prefix: String) async throws(EtcdRefusal) -> ([StoredValue], Revision) {
-        var turn = 1
+        var start = 1
         while true {
             do throws(EtcdRefusal) {
-                return try await self.listOnce(prefix)
+                return try await self.pages(prefix)
             } catch {
-                guard case .answered(EtcdFailure.Code.outOfRange, _) = error.failure, turn < Self.turns else { throw error }
-                turn += 1
+                guard case .answered(EtcdFailure.Code.outOfRange, _) = error.failure, start < Self.listStarts else {
+                    throw error
+                }
+                start += 1
             }
         }
     }
 
-    /// All pages, at the revision of the first.
-    private func listOnce(_ prefix: String) async throws(EtcdRefusal) -> ([StoredValue], Revision) {
+    /// All pages, each at the revision of the first.
+    private func pages(_ prefix: String) async throws(EtcdRefusal) -> ([StoredValue], Revision) {
         var values: [StoredValue] = []
         var bytes = 0
         var revision: Revision?
         var next: [UInt8]?
-        var limit = Self.page
+        var limit = Self.pageKeys
         while true {
             let call = EtcdCall.range(prefix: prefix, from: next, limit: limit, at: revision)
             let page: EtcdAnswer.Page
@@ -234,7 +259,7 @@ public final class EtcdClient: Sendable {
             values += page.values
             bytes += page.values.reduce(0) { $0 + $1.value.utf8.count }
             guard values.count <= Self.maximumKeys, bytes <= Self.maximumListBytes else {
-                throw EtcdRefusal(failure: .tooLarge, url: prefix)
+                throw EtcdRefusal(failure: .tooLarge, url: self.configuration.members[0])
             }
             let read = revision ?? page.revision
             guard page.hasMore, let last = page.lastKey else { return (values, read) }

@@ -2,36 +2,50 @@
 
 public import Basics
 
-/// Where an etcd is and who we are there.
+/// The members of an etcd, and the proof that they ask clients for.
 public struct EtcdConfiguration: Sendable, Hashable {
     /// A user of etcd.
     public struct User: Sendable, Hashable {
-        /// Its name.
+        /// The name.
         public var name: String
-        /// Its password.
+        /// The password.
         public var password: Secret
 
-        /// A name and its password.
+        /// A name and a password.
         public init(name: String, password: Secret) {
             (self.name, self.password) = (name, password)
         }
     }
 
-    /// The client URLs of the members, `http://host:2379` or `https://…`, in the order in which they are tried; at least one.
+    /// The client's certificate (mutual TLS).
+    public struct Identity: Sendable, Hashable {
+        /// A PEM file of the certificate.
+        public var certificateFile: String
+        /// A PEM file of its private key.
+        public var keyFile: String
+
+        /// A certificate and its key.
+        public init(certificateFile: String, keyFile: String) {
+            (self.certificateFile, self.keyFile) = (certificateFile, keyFile)
+        }
+    }
+
+    /// The client URLs of the members, `http://host:2379` or `https://…`, in the order in which the client tries them; one or
+    /// more.
     public var members: [String]
-    /// Who we are; nil where etcd asks no one.
+    /// The user; nil if the etcd has none.
     public var user: User?
     /// A PEM file of certificates that are trusted in addition to the system's.
     public var authorityFile: String?
-    /// A PEM file of our certificate; with `keyFile`, or nil.
-    public var certificateFile: String?
-    /// A PEM file of its private key.
-    public var keyFile: String?
-    /// How long a member may take for a renewal; the next one is asked then.
+    /// The client's certificate; nil if the etcd does not ask for one.
+    public var identity: Identity?
+    /// Limit of one try of a renewal.
     public var renewalLimit: Duration
-    /// How long a member may take for anything else.
+    /// Limit of one try of any other request.
     public var requestLimit: Duration
-    /// How long a watch may be silent; it is then begun again, which a member that hangs does not answer.
+    /// Limit of a watch's silence.
+    ///
+    /// The client then resumes it, and leaves the member if that does not answer.
     public var silenceLimit: Duration
 
     /// A configuration with each part given.
@@ -39,8 +53,7 @@ public struct EtcdConfiguration: Sendable, Hashable {
         members: [String],
         user: User? = nil,
         authorityFile: String? = nil,
-        certificateFile: String? = nil,
-        keyFile: String? = nil,
+        identity: Identity? = nil,
         renewalLimit: Duration = .seconds(1),
         requestLimit: Duration = .seconds(3),
         silenceLimit: Duration = .seconds(60)
@@ -49,8 +62,7 @@ public struct EtcdConfiguration: Sendable, Hashable {
         self.members = members
         self.user = user
         self.authorityFile = authorityFile
-        self.certificateFile = certificateFile
-        self.keyFile = keyFile
+        self.identity = identity
         self.renewalLimit = renewalLimit
         self.requestLimit = requestLimit
         self.silenceLimit = silenceLimit

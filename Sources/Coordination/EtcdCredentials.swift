@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The token of a user, asked for once however many requests need it at once.
+/// The token of a user. Requests that need one at the same time share one call.
 actor EtcdCredentials {
-    /// The token that was valid last; nil before the first.
+    /// The newest token; nil before the first.
     private(set) var token: String?
     private var isAsking = false
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// The token, or another one instead of one that was refused.
+    /// Returns the token, or a new one in place of one that was refused.
     ///
-    /// - Parameter ask: gets one from etcd.
+    /// - Parameter ask: gets a token from etcd.
     func token(
         insteadOf refused: String?,
         ask: @Sendable () async throws(EtcdFailure) -> String

@@ -3,26 +3,25 @@
 import Cluster
 import HTTPRequests
 
-/// Why a member gave no result.
+/// The failure of a call at one member.
 enum EtcdFailure: Error, Sendable, Hashable {
-    /// The request did not reach it.
+    /// The request did not reach the member.
     case notSent(String)
-    /// No answer, or none of etcd's: nobody knows whether it was carried out.
+    /// No answer, or not etcd's: the member may have carried out the request or not.
     case lost(String)
-    /// The answer has more bytes than are taken.
+    /// The answer has more bytes than the client takes.
     case tooLarge
-    /// etcd's own words, which are for people; the code of gRPC decides.
+    /// An error of etcd: the code of gRPC, which decides, and etcd's words.
     case answered(code: Int, String)
 
-    /// Codes of gRPC that mean something here.
+    /// Codes of gRPC.
     enum Code {
         static let invalidArgument = 3
         static let notFound = 5
         static let exhausted = 8
         static let outOfRange = 11
         static let unauthenticated = 16
-        /// What may go well with another member, or later: cancelled, unknown, deadline exceeded, aborted, internal,
-        /// unavailable.
+        /// Failures of the member or of the moment: cancelled, unknown, deadline exceeded, aborted, internal, unavailable.
         static let passing: Set = [1, 2, 4, 10, 13, 14]
     }
 
@@ -53,20 +52,20 @@ enum EtcdFailure: Error, Sendable, Hashable {
         }
     }
 
-    /// Whether a new token may help: the one that was sent has ended, or there are newer rights than it knows of.
+    /// Whether a new token may help: the token has ended, or is older than the present rights.
     var isOfToken: Bool {
         guard case .answered(let code, _) = self else { return false }
         return code == Code.unauthenticated || code == Code.invalidArgument
     }
 
-    /// The error for a request, with the member's URL.
+    /// The error of a request, with the member's URL.
     func error(for request: StoreRequest?, at url: String) -> StoreError {
         switch self {
         case .notSent(let reason), .lost(let reason): return .unreachable("\(url): \(reason)")
         case .tooLarge: return .refused("\(url): the answer is too large")
         case .answered(let code, let words):
             switch (code, request) {
-            case (Code.notFound, .transact): return .leaseNotFound
+            case (Code.notFound, .transact), (Code.notFound, .revoke): return .leaseNotFound
             case (Code.exhausted, .transact), (Code.exhausted, .grant): return .full("\(url): \(words)")
             case (Code.exhausted, _): return .unreachable("\(url): \(words)")
             default: break
@@ -76,11 +75,8 @@ enum EtcdFailure: Error, Sendable, Hashable {
     }
 }
 
-/// Why a call failed, and with which member at last.
+/// The failure of a call at the last member that got it.
 struct EtcdRefusal: Error {
     var failure: EtcdFailure
     var url: String
-
-    /// The error for the request.
-    func error(for request: StoreRequest?) -> StoreError { self.failure.error(for: request, at: self.url) }
 }

@@ -3,12 +3,12 @@
 import HTTPRequests
 import Synchronization
 
-/// What has come of a watch and waits for its reader. Any thread.
+/// The bytes of a watch between its transfer and its reader.
 ///
-/// It holds two changes of the largest size. A reader that is slower loses what comes next, and always has a whole change of
-/// what came before: after each break it is further.
+/// Any thread. It holds two changes of the largest size. When a reader is slower, the inbox ends; the reader still gets a whole change
+/// from it, so each attempt makes progress.
 final class EtcdWatchInbox: Sendable {
-    /// What a reader finds.
+    /// The bytes for the reader.
     struct Content: Sendable, Hashable {
         /// The next bytes, perhaps none.
         var bytes: [UInt8] = []
@@ -25,13 +25,13 @@ final class EtcdWatchInbox: Sendable {
     }
 
     private let state = Mutex(State())
-    /// One element is as good as many: the reader takes everything.
+    /// Holds one element at most: the reader takes all bytes at once.
     private let (wakes, wake) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
 
     /// Whether any bytes came.
     var hasBegun: Bool { self.state.withLock { $0.hasBegun } }
 
-    /// The next bytes; none are taken behind an end.
+    /// Adds bytes; after an end it drops them.
     func add(_ bytes: UnsafeRawBufferPointer) {
         self.state.withLock { state in
             state.hasBegun = true
@@ -45,13 +45,13 @@ final class EtcdWatchInbox: Sendable {
         self.wake.yield()
     }
 
-    /// Nothing more comes; the first end counts.
+    /// Ends the watch; the first end counts.
     func end(_ end: EtcdWatchMachine.End) {
         self.state.withLock { $0.content.end = $0.content.end ?? end }
         self.wake.yield()
     }
 
-    /// Waits for something that was not taken yet; nil when the task is cancelled.
+    /// Waits for bytes or an end; nil when the task is cancelled.
     func next() async -> Content? {
         for await _ in self.wakes {
             let content = self.state.withLock { state in

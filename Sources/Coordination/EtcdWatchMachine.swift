@@ -2,55 +2,55 @@
 
 import Cluster
 
-/// What a watch tells, where it goes on after a break, and when it gives up.
+/// The decisions of a watch: the events to report, the revision to resume from, and the end.
 ///
-/// A watch is a series of attempts. Each begins at `next` and takes items until one of them, or its transport, ends it; `ended`
-/// then says what follows. There is no end but `list` and `refuse`, which no attempt may follow.
+/// A watch is a series of attempts. Each begins at `next` and takes items until an item or the transport ends it; `ended` then
+/// returns the next step. No attempt follows `list` and `refuse`.
 struct EtcdWatchMachine: Sendable {
-    /// What to do with an item.
+    /// The step after an item.
     enum Step: Sendable, Hashable {
-        case tell([StoreEvent], Revision)
+        case report([StoreEvent], Revision)
         case nothing
         case end(End)
     }
 
-    /// How an attempt ended.
+    /// The end of an attempt.
     enum End: Sendable, Hashable {
-        /// Its member is left, its reader was slow, or etcd was silent.
+        /// The client left the member, the reader was slow, or etcd was silent.
         case interrupted
-        /// What is missing cannot be had.
+        /// The store no longer has the next events.
         case compacted
-        /// The member does not have the revision that was asked for.
+        /// The member does not have the revision before `next`.
         case behind
         /// No connection, no answer, or an error.
         case failed(EtcdFailure)
-        /// etcd does not let us watch: its words.
+        /// etcd refuses the watch, in its words.
         case cancelled(String)
     }
 
-    /// What follows an attempt.
+    /// The step after an attempt.
     enum Next: Sendable, Hashable {
-        /// Another one after a wait.
+        /// Another attempt after a wait.
         case again(after: Duration, leavesMember: Bool = false, renewsToken: Bool = false)
-        /// The reader has to list everything again.
+        /// The reader must list again.
         case list
-        /// Nothing; why.
+        /// None, for this reason.
         case refuse(EtcdFailure)
     }
 
-    /// Attempts that fail one after the other wait this long, doubled each time up to the longest.
+    /// The wait after the first failure, doubled with each further one, and the longest.
     static let (firstWait, longestWait) = (Duration.milliseconds(100), Duration.seconds(2))
-    /// How long, and how often, a member may take to have the revision of the beginning.
+    /// The wait for a member that is behind, and how many attempts it gets.
     static let (catchUpWait, catchUps) = (Duration.milliseconds(250), 20)
 
-    /// The first revision that was not told.
+    /// The first revision that was not reported.
     private(set) var next: Revision
     private let hasUser: Bool
     private var failures = 0
     private var behind = 0
     private var hasRenewed = false
 
-    /// - Parameter hasUser: whether there are tokens, and so a reason to try another one.
+    /// - Parameter hasUser: whether a new token may help.
     init(from revision: Revision, hasUser: Bool) {
         (self.next, self.hasUser) = (revision, hasUser)
     }
@@ -63,10 +63,10 @@ struct EtcdWatchMachine: Sendable {
             (self.failures, self.behind, self.hasRenewed) = (0, 0, false)
             return .nothing
         case .changed(let events, let last):
-            // Told before: by a member that sends more than it was asked for.
+            // Reported before.
             guard last >= self.next else { return .nothing }
             self.next = last.next
-            return .tell(events, last)
+            return .report(events, last)
         case .compacted, .tooLarge: return .end(.compacted)
         case .cancelled(let words): return .end(.cancelled(words))
         case .failed(let failure): return .end(.failed(failure))
@@ -80,7 +80,7 @@ struct EtcdWatchMachine: Sendable {
         case .compacted: return .list
         case .behind:
             self.behind += 1
-            // Another store, or one that was restored.
+            // A store that was recreated or restored.
             return self.behind < Self.catchUps ? .again(after: Self.catchUpWait) : .list
         case .failed(let failure) where failure.isOfMember:
             self.failures += 1
@@ -88,7 +88,7 @@ struct EtcdWatchMachine: Sendable {
             return .again(after: min(wait, Self.longestWait), leavesMember: true)
         case .failed(let failure): return self.renewOrRefuse(failure, helps: failure.isOfToken)
         case .cancelled(let words):
-            // It says why in words only.
+            // The reason has no code.
             return self.renewOrRefuse(.answered(code: EtcdFailure.Code.unauthenticated, words), helps: true)
         }
     }

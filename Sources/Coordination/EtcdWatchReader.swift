@@ -4,31 +4,31 @@ import Cluster
 
 /// Reads the lines of a watch, and holds at most one change of the store in memory.
 struct EtcdWatchReader: Sendable {
-    /// What a line says.
+    /// The meaning of a line.
     enum Item: Sendable, Hashable {
-        /// The watch is there; the member has the store's history up to this revision.
+        /// The watch has begun at a member that has the store up to this revision.
         case created(Revision)
         /// Changes, whole revisions up to this one.
         case changed([StoreEvent], Revision)
-        /// What was asked for is not kept any more.
+        /// The store no longer has the revision that the watch begins with.
         case compacted
-        /// More at a time than is taken.
+        /// A change has more bytes than the client takes.
         case tooLarge
-        /// etcd ends the watch, in its own words: a token that has ended, or rights.
+        /// etcd ends the watch, in its words: the token has ended, or rights are missing.
         case cancelled(String)
         /// The member has failed.
         case failed(EtcdFailure)
     }
 
-    /// Most bytes of a line, and of the lines of one change: several times what etcd takes for one request.
+    /// Most bytes of the lines of one change: four times the largest request that etcd takes.
     static let maximumBytes = 8 << 20
 
     private var line: [UInt8] = []
-    /// Of a change that comes in several lines.
+    /// The part of a change that has come, if it comes in several lines.
     private var events: [StoreEvent] = []
     private var bytes = 0
 
-    /// Takes the next bytes and returns the news of the lines that they end; nothing is taken behind a `tooLarge`.
+    /// Takes the next bytes and returns the items of the lines that they end; `tooLarge` is the last.
     mutating func take(_ bytes: some Collection<UInt8>) -> [Item] {
         var items: [Item] = []
         var rest = bytes[...]
@@ -70,7 +70,7 @@ struct EtcdWatchReader: Sendable {
             self.bytes += count
             return items
         }
-        // The header tells of the store, which may be further than what it sends.
+        // The revision of the header is the store's, which may be ahead of the events.
         if let last = self.events.last { items.append(.changed(self.events, last.revision)) }
         (self.events, self.bytes) = ([], 0)
         return items

@@ -26,8 +26,9 @@ public struct HTTPClient: Sendable, Hashable {
         public var readsBody = true
         /// An address to connect to instead of the URL's host, in the form of a URL: IPv6 in brackets.
         public var address: String?
-        /// Whether it may be carried out twice: it then takes a kept connection, and is sent again if the server has closed
-        /// that. What RFC 9110 section 9.2.2 says of the method, unless it is set.
+        /// Whether the server may carry it out twice.
+        ///
+        /// The request then uses a kept connection, and libcurl sends it again if the server has closed that. By default true for idempotent methods (RFC 9110 section 9.2.2).
         public var isRepeatable: Bool
 
         /// A request without headers and body.
@@ -52,9 +53,9 @@ public struct HTTPClient: Sendable, Hashable {
         }
     }
 
-    /// A client's certificate and its key, both read at each connection.
+    /// A client's certificate and its key; libcurl reads the files at each connection.
     public struct Identity: Sendable, Hashable {
-        /// A PEM file of the certificate, and of those between it and its authority.
+        /// A PEM file of the certificate, and of those that lead to its authority.
         public var certificateFile: String
         /// A PEM file of its private key, without a password.
         public var keyFile: String
@@ -68,12 +69,12 @@ public struct HTTPClient: Sendable, Hashable {
 
     /// Requests that share a thread and a few idle connections: none of them waits for a request of another lane.
     public struct Lane: Sendable, Hashable {
-        /// The lane of all clients that say nothing else.
+        /// The lane of all clients that name no other.
         public static let shared = Lane("http")
 
         let loop: TransferLoop
 
-        /// A lane of its own, with the name of its thread: at most 15 bytes.
+        /// A new lane; its thread has this name, at most 15 bytes.
         public init(_ name: String) {
             self.loop = TransferLoop(name)
         }
@@ -136,11 +137,11 @@ public struct HTTPClient: Sendable, Hashable {
     public var isInsecure: Bool
     /// A PEM file of certificates that are trusted in addition to the system's.
     public var trustedCertificatesFile: String?
-    /// How the client proves to a server who it is (mutual TLS); nil proves nothing.
+    /// The client's certificate for servers that ask for one (mutual TLS).
     public var identity: Identity?
     /// Limit of a connection, TLS included.
     public var connectTimeout: Duration
-    /// The requests whose thread and connections it shares.
+    /// The lane of its requests.
     public var lane: Lane
 
     /// A client; nothing is open before its first request.

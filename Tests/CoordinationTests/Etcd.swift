@@ -8,8 +8,9 @@ import HTTPRequests
 import Synchronization
 import TestCertificates
 
-/// A real etcd of some members on a loopback address of its own, and what one can do to it. It ends with `end`, with this object
-/// or with the process of the tests.
+/// A real etcd of some members on a loopback address of its own, and what one can do to it.
+///
+/// It ends with `end`, with this object or with the process of the tests.
 final class Etcd: Sendable {
     let urls: [String]
     private let folder: URL
@@ -17,7 +18,9 @@ final class Etcd: Sendable {
     private let tls: SelfSignedCertificate?
     private let running: Mutex<[Int: Running]>
 
-    /// A shell that kills its etcd when its standard input ends. Bash, since others wait for a signal that threads of ours block.
+    /// A shell that kills its etcd when its standard input ends.
+    ///
+    /// It is bash, since other shells wait for a signal that threads of ours block.
     private struct Running: @unchecked Sendable {
         let pid: pid_t
         // `Process` is not marked as what may change threads; only one at a time has it, by the lock.
@@ -70,8 +73,7 @@ final class Etcd: Sendable {
             members: (order ?? Array(self.urls.indices)).map { self.urls[$0] },
             user: user,
             authorityFile: self.tls?.certificate,
-            certificateFile: self.tls?.certificate,
-            keyFile: self.tls?.key
+            identity: self.tls.map { .init(certificateFile: $0.certificate, keyFile: $0.key) }
         )
     }
 
@@ -248,7 +250,8 @@ extension EtcdClient {
     }
 
     func grant(_ duration: Duration) async throws -> LeaseID {
-        guard case .granted(let lease, let granted) = try await self.perform(.grant(duration: duration)), granted >= duration
+        guard case .granted(let lease, let granted) = try await self.perform(.grant(duration: duration)),
+            granted >= duration
         else { throw StoreError.refused("another answer") }
         return lease
     }

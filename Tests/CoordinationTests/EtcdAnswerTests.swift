@@ -12,7 +12,13 @@ import Testing
 
     private static func bytes(_ text: String) -> [UInt8] { Array(text.replacing("HEADER", with: Self.header).utf8) }
 
-    private static func value(_ key: String, _ value: String, _ created: Int64, _ modified: Int64, _ lease: Int64? = nil)
+    private static func value(
+        _ key: String,
+        _ value: String,
+        _ created: Int64,
+        _ modified: Int64,
+        _ lease: Int64? = nil
+    )
         -> StoredValue
     {
         StoredValue(
@@ -36,7 +42,9 @@ import Testing
         #expect(
             page
                 == EtcdAnswer.Page(
-                    values: [Self.value("a/1", "x", 2, 5, 9_041_998_972_075_202_053), Self.value("\u{FFFD}\0", "", 6, 6)],
+                    values: [
+                        Self.value("a/1", "x", 2, 5, 9_041_998_972_075_202_053), Self.value("\u{FFFD}\0", "", 6, 6),
+                    ],
                     lastKey: [0xFF, 0],
                     revision: Revision(7),
                     hasMore: true
@@ -58,7 +66,8 @@ import Testing
             then: [.put(key: "a/1", value: "x"), .get(key: "a/2"), .delete(key: "b"), .get(key: "a/1")],
             else: [.get(key: "a/1"), .get(key: "a/3")]
         )
-        let done = #"{HEADER,"succeeded":true,"responses":[{"response_put":{"header":{"revision":"2"}}},"#
+        let done =
+            #"{HEADER,"succeeded":true,"responses":[{"response_put":{"header":{"revision":"2"}}},"#
             + #"{"response_range":{"header":{"revision":"2"}}},{"response_delete_range":{"header":{"revision":"2"}}},"#
             + #"{"response_range":{"kvs":[{"key":"YS8x","create_revision":"7","mod_revision":"7","value":"eA=="}],"count":"1"}}]}"#
         #expect(
@@ -69,7 +78,8 @@ import Testing
                     values: [nil, Self.value("a/1", "x", 7, 7)]
                 )
         )
-        let refused = #"{HEADER,"responses":[{"response_range":{"kvs":[{"key":"YS8x","create_revision":"2","#
+        let refused =
+            #"{HEADER,"responses":[{"response_range":{"kvs":[{"key":"YS8x","create_revision":"2","#
             + #""mod_revision":"2","value":"eQ==","lease":"5"}],"count":"1"}},{"response_range":{}}]}"#
         #expect(
             try EtcdAnswer.result(Self.bytes(refused), of: claim)
@@ -94,7 +104,10 @@ import Testing
     }
 
     /// A lease that is gone is renewed with success, and without a duration.
-    @Test(arguments: [(#","TTL":"4""#, .seconds(4)), (#","TTL":4"#, .seconds(4)), ("", nil), (#","TTL":"0""#, nil)] as [(String, Duration?)])
+    @Test(
+        arguments: [(#","TTL":"4""#, .seconds(4)), (#","TTL":4"#, .seconds(4)), ("", nil), (#","TTL":"0""#, nil)]
+            as [(String, Duration?)]
+    )
     func renewalsAreRead(_ ttl: String, _ duration: Duration?) throws {
         let answer = Self.bytes(#"{"result":{HEADER,"ID":"5"\#(ttl)}}"# + "\n")
         #expect(try EtcdAnswer.renewed(answer, LeaseID(5)) == duration)
@@ -102,7 +115,9 @@ import Testing
     }
 
     @Test func aRenewalThatFailedIsNone() {
-        let failed = Self.bytes(#"{"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader","http_status":"S"}}"#)
+        let failed = Self.bytes(
+            #"{"error":{"grpc_code":14,"http_code":503,"message":"etcdserver: no leader","http_status":"S"}}"#
+        )
         #expect(throws: EtcdFailure.answered(code: 14, "etcdserver: no leader")) {
             try EtcdAnswer.renewed(failed, LeaseID(5))
         }
@@ -112,7 +127,8 @@ import Testing
     @Test func tokensAndStatesAreRead() throws {
         #expect(try EtcdAnswer.token(Self.bytes(#"{HEADER,"token":"IERLLfhfTtWKrYSg.13"}"#)) == "IERLLfhfTtWKrYSg.13")
         #expect(throws: EtcdAnswer.nonsense) { try EtcdAnswer.token(Self.bytes("{HEADER}")) }
-        let status = #"{HEADER,"version":"3.4.23","dbSize":"32768","leader":"15985099378392235387","raftIndex":"4","#
+        let status =
+            #"{HEADER,"version":"3.4.23","dbSize":"32768","leader":"15985099378392235387","raftIndex":"4","#
             + #""errors":["memberID:1 alarm:NOSPACE "]}"#
         let id = "15985099378392235387"
         let expected = EtcdStatus(
@@ -131,8 +147,8 @@ import Testing
         arguments: [
             (#"{"error":"w","message":"w","code":5}"#, .answered(code: 5, "w")),
             (#"{"code":16,"message":"w","details":[]}"#, .answered(code: 16, "w")),
-            ("Not Found\n", .lost("it answers with HTTP status 404, and not as etcd does")),
-            (#"{"error":"not found"}"#, .lost("it answers with HTTP status 404, and not as etcd does")),
+            ("Not Found\n", .lost("HTTP status 404, and the answer is not etcd's")),
+            (#"{"error":"not found"}"#, .lost("HTTP status 404, and the answer is not etcd's")),
         ] as [(String, EtcdFailure)]
     )
     func failuresAreReadByCode(_ text: String, _ failure: EtcdFailure) {
@@ -145,12 +161,16 @@ import Testing
         arguments: [
             (.notSent("w"), .revoke(LeaseID(1)), .unreachable("u: w")), (.lost("w"), Self.put, .unreachable("u: w")),
             (.tooLarge, .list(prefix: ""), .refused("u: the answer is too large")),
-            (.answered(code: 5, "w"), Self.put, .leaseNotFound), (.answered(code: 5, "w"), .list(prefix: ""), .refused("u: w")),
+            (.answered(code: 5, "w"), Self.put, .leaseNotFound),
+            (.answered(code: 5, "w"), .revoke(LeaseID(1)), .leaseNotFound),
+            (.answered(code: 5, "w"), .list(prefix: ""), .refused("u: w")),
             (.answered(code: 8, "w"), Self.put, .full("u: w")),
             (.answered(code: 8, "w"), .grant(duration: .seconds(4)), .full("u: w")),
             (.answered(code: 8, "w"), .keepAlive(LeaseID(1)), .unreachable("u: w")),
-            (.answered(code: 3, "w"), Self.put, .refused("u: w")), (.answered(code: 7, "w"), Self.put, .refused("u: w")),
-            (.answered(code: 16, "w"), Self.put, .refused("u: w")), (.answered(code: 14, "w"), Self.put, .unreachable("u: w")),
+            (.answered(code: 3, "w"), Self.put, .refused("u: w")),
+            (.answered(code: 7, "w"), Self.put, .refused("u: w")),
+            (.answered(code: 16, "w"), Self.put, .refused("u: w")),
+            (.answered(code: 14, "w"), Self.put, .unreachable("u: w")),
             (.answered(code: 4, "w"), .list(prefix: ""), .unreachable("u: w")),
         ] as [(EtcdFailure, StoreRequest, StoreError)]
     )

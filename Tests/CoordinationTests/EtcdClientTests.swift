@@ -16,7 +16,9 @@ import Testing
         }
     }
 
-    private static func isUnreachable(_ error: StoreError?) -> Bool { if case .unreachable? = error { true } else { false } }
+    private static func isUnreachable(_ error: StoreError?) -> Bool {
+        if case .unreachable? = error { true } else { false }
+    }
     private static func isRefused(_ error: StoreError?) -> Bool { if case .refused? = error { true } else { false } }
     private static func isFull(_ error: StoreError?) -> Bool { if case .full? = error { true } else { false } }
 
@@ -50,7 +52,10 @@ import Testing
         let client = etcd.client()
         let claim: ([StoreTransaction.Condition], [StoreTransaction.Operation], [StoreTransaction.Operation]) = (
             [.created(key: "claims/a", .none), .modified(key: "owners/a", .none)],
-            [.put(key: "claims/a", value: "me"), .put(key: "owners/a", value: "1"), .get(key: "owners/a"), .get(key: "x")],
+            [
+                .put(key: "claims/a", value: "me"), .put(key: "owners/a", value: "1"), .get(key: "owners/a"),
+                .get(key: "x"),
+            ],
             [.get(key: "claims/a"), .get(key: "x")]
         )
         let first = try await client.transact(if: claim.0, then: claim.1, else: claim.2)
@@ -96,7 +101,10 @@ import Testing
         }
         // One of somebody else's.
         let foreign = Base64.encode(Array(repeating: 0x78, count: 1 << 20))
-        try await etcd.call("/v3/kv/put", ["key": .string(Base64.encode(Array("a/2000".utf8))), "value": .string(foreign)])
+        try await etcd.call(
+            "/v3/kv/put",
+            ["key": .string(Base64.encode(Array("a/2000".utf8))), "value": .string(foreign)]
+        )
         let values = try await client.list("a/").0
         #expect(values.map(\.key) == keys + ["a/2000"])
         #expect(values.allSatisfy { $0.value == value })
@@ -188,7 +196,9 @@ import Testing
         let lease = try await client.grant(.seconds(60))
         let value = String(repeating: "x", count: 64 << 10)
         var error: StoreError?
-        while error == nil { error = await Self.error { try await client.transact(then: [.put(key: "a", value: value)]) } }
+        while error == nil {
+            error = await Self.error { try await client.transact(then: [.put(key: "a", value: value)]) }
+        }
         #expect(Self.isFull(error))
         #expect(await Self.isFull(Self.error { _ = try await client.grant(.seconds(60)) }))
         #expect(try await client.perform(.keepAlive(lease)) == .renewed(.seconds(60)))
@@ -274,7 +284,7 @@ import Testing
         let log = WatchLog(client, prefix: "", from: Revision(1))
         #expect(try await log.changes(1) == ["+a=x"])
         var nobody = etcd.configuration()
-        (nobody.certificateFile, nobody.keyFile) = (nil, nil)
+        nobody.identity = nil
         #expect(await Self.isUnreachable(Self.error { _ = try await EtcdClient(nobody).list("") }))
         var distrusting = etcd.configuration()
         distrusting.authorityFile = nil
@@ -320,7 +330,9 @@ import Testing
         try await client.write(["key/1"])
         _ = try await log.changes(1)
         for member in [1, 2] { etcd.kill(member) }
-        #expect(await Self.isUnreachable(Self.error { try await client.transact(then: [.put(key: "key/2", value: "")]) }))
+        #expect(
+            await Self.isUnreachable(Self.error { try await client.transact(then: [.put(key: "key/2", value: "")]) })
+        )
         #expect(await Self.isUnreachable(Self.error { _ = try await client.perform(.keepAlive(lease)) }))
         #expect(await Self.isUnreachable(Self.error { _ = try await client.list("") }))
         for member in [1, 2] { try etcd.start(member) }

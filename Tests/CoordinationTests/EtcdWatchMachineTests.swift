@@ -13,7 +13,7 @@ import Testing
     }
 
     private static func told(_ revision: Int64) -> EtcdWatchMachine.Step {
-        .tell([.delete(key: "a", Revision(revision))], Revision(revision))
+        .report([.delete(key: "a", Revision(revision))], Revision(revision))
     }
 
     @Test func whatWasToldIsNotAskedForAgain() {
@@ -52,7 +52,9 @@ import Testing
         #expect(waits == expected.map { .again(after: .milliseconds($0), leavesMember: true) })
         _ = machine.take(.created(Revision(5)))
         #expect(machine.ended(.failed(.notSent("w"))) == .again(after: .milliseconds(100), leavesMember: true))
-        #expect(machine.ended(.failed(.answered(code: 14, "w"))) == .again(after: .milliseconds(200), leavesMember: true))
+        #expect(
+            machine.ended(.failed(.answered(code: 14, "w"))) == .again(after: .milliseconds(200), leavesMember: true)
+        )
     }
 
     @Test func aStoreThatNeverGetsThereIsAnother() {

@@ -38,8 +38,10 @@ import Testing
     }
 
     @Test func aChangeInSeveralLinesIsOne() {
-        let first = #"{"result":{"header":{"revision":"9"},"fragment":true,"events":[{"kv":{"key":"YQ==","create_revision":"3","mod_revision":"4","value":"eA==","lease":"5"}}]}}"#
-        let last = #"{"result":{"header":{"revision":"9"},"events":[{"type":"DELETE","kv":{"key":"Yg==","mod_revision":"5"}}]}}"#
+        let first =
+            #"{"result":{"header":{"revision":"9"},"fragment":true,"events":[{"kv":{"key":"YQ==","create_revision":"3","mod_revision":"4","value":"eA==","lease":"5"}}]}}"#
+        let last =
+            #"{"result":{"header":{"revision":"9"},"events":[{"type":"DELETE","kv":{"key":"Yg==","mod_revision":"5"}}]}}"#
         #expect(Self.read(first + "\n").isEmpty)
         #expect(
             Self.read(first + "\n", last + "\n" + last + "\n")
@@ -77,7 +79,8 @@ import Testing
         #expect(reader.take([0x78]) == [.tooLarge])
         // Nor one of many lines that are not.
         let value = String(repeating: "AAAA", count: 1 << 18)
-        let line = #"{"result":{"fragment":true,"events":[{"kv":{"key":"YQ==","mod_revision":"4","value":"\#(value)"}}]}}"#
+        let line =
+            #"{"result":{"fragment":true,"events":[{"kv":{"key":"YQ==","mod_revision":"4","value":"\#(value)"}}]}}"#
         var other = EtcdWatchReader()
         for _ in 0..<7 { #expect(other.take(Array((line + "\n").utf8)).isEmpty) }
         #expect(other.take(Array((line + "\n").utf8)) == [.tooLarge])

@@ -34,6 +34,8 @@ import Testing
         let ids = [EventID(life: "life", sequence: 7)]
         #expect(try JSONDecoder().decode([EventID].self, from: json) == ids)
         #expect(try JSONEncoder().encode(ids) == json)
-        #expect(throws: DecodingError.self) { try JSONDecoder().decode([EventID].self, from: Data(#"["Life-7"]"#.utf8)) }
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode([EventID].self, from: Data(#"["Life-7"]"#.utf8))
+        }
     }
 }
