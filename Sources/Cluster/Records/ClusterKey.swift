@@ -4,7 +4,8 @@ internal import Basics
 
 /// A key of a cluster in the store.
 ///
-///     /tapedeck/<cluster>/meta, rooms/<room>, wishes/<room>, hosts/<host>, claims/<room>, owners/<room>, moves/<n>, said/<event>
+///     /tapedeck/<cluster>/meta   rooms/<room>  wishes/<room>  claims/<room>  owners/<room>
+///                         hosts/<host>  moves/<number>  said/<event>
 ///
 /// Names are percent-encoded, as a room may be called anything.
 public enum ClusterKey: Sendable, Hashable {

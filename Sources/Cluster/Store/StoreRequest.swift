@@ -6,11 +6,11 @@ public enum StoreRequest: Sendable, Hashable {
     case list(prefix: String)
     /// Answer: `transacted`.
     case transact(StoreTransaction)
-    /// A new lease that ends this long after its last renewal, in whole seconds. Answer: `granted`.
+    /// A new lease that ends this long, in whole seconds, after its last renewal. Answer: `granted`.
     case grant(duration: Duration)
     /// Renew a lease. Answer: `renewed`.
     case keepAlive(LeaseID)
-    /// End a lease, and delete what was put with it; one that ended is no error. Answer: `revoked`.
+    /// End a lease and delete what was put with it; one that ended is no error. Answer: `revoked`.
     case revoke(LeaseID)
 }
 
@@ -42,7 +42,8 @@ public enum StoreError: Error, Sendable, Hashable {
 
 /// News of a watch, in the order of revisions.
 ///
-/// The client resumes a watch whose connection ended, from the next revision; one that cannot be resumed is `compacted`.
+/// The client resumes a watch whose connection ended from the next revision; one that it cannot resume is
+/// `compacted`.
 public enum StoreWatchUpdate: Sendable, Hashable {
     /// Everything that changed in one revision, or in some.
     case events([StoreEvent], Revision)
