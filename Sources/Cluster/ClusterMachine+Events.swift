@@ -12,8 +12,9 @@ extension ClusterMachine {
                 self.events["host-lost/\(host)/\(absence.life)"] = .hostLost(host, life: absence.life)
             }
         }
-        guard !self.events.isEmpty, !self.isMemoryBusy, now >= self.memoryRetry ?? now else { return }
+        guard now >= self.memoryRetry ?? now else { return }
         self.memoryRetry = nil
+        guard !self.events.isEmpty, !self.isMemoryBusy else { return }
         guard let lease = self.memoryLease, now < lease.until else {
             self.isMemoryBusy = true
             self.send(.grant(duration: self.settings.memory), for: .memoryLease)

@@ -33,6 +33,7 @@ extension ClusterMachine {
 
     private mutating func list() {
         self.isListing = true
+        self.view.beginListing()
         let prefix = ClusterKey.prefix(cluster: self.settings.cluster)
         self.send(.list(prefix: prefix), for: .listing(connection: self.connection), limit: self.settings.listLimit)
     }
@@ -179,7 +180,7 @@ extension ClusterMachine {
         self.identify(now, wasConnected: wasSeen && self.isOurs)
     }
 
-    private mutating func everythingIsDirty() {
+    mutating func everythingIsDirty() {
         self.dirty.formUnion(self.view.rooms.keys)
         self.dirty.formUnion(self.view.claims.keys)
         self.dirty.formUnion(self.holdings.keys)
@@ -266,8 +267,9 @@ extension ClusterMachine {
     }
 
     private mutating func driveHost(_ now: Duration) {
-        guard self.isConnected, !self.isHostBusy, now >= self.hostRetry ?? now, let lease = self.lease else { return }
+        guard self.isConnected, now >= self.hostRetry ?? now, let lease = self.lease else { return }
         self.hostRetry = nil
+        guard !self.isHostBusy else { return }
         let key = ClusterKey.host(self.settings.host)
         let entry = self.view.hosts[self.settings.host]
         let record = self.ownRecord

@@ -400,13 +400,7 @@ extension ClusterMachine {
         guard self.mayWrite(room, now), let holding = self.holdings[room], let lease = self.lease else { return }
         let owner = self.view.owners[room]
         let handover = holding.move?.handover
-        let wantedClaim = ClaimRecord(
-            host: self.settings.host,
-            epoch: holding.epoch,
-            phase: holding.isJoined || holding.isLocal ? .joined : .joining,
-            handover: handover,
-            localCost: holding.isLocal ? self.local[room] : nil
-        )
+        let wantedClaim = self.claimRecord(room, holding)
         let wantedOwner = OwnerRecord(
             epoch: holding.epoch,
             host: self.settings.host,
@@ -423,6 +417,17 @@ extension ClusterMachine {
             claim: isClaimNew ? wantedClaim : nil,
             owner: isOwnerNew ? wantedOwner : nil,
             lease
+        )
+    }
+
+    /// The claim that the store should have of a room.
+    private func claimRecord(_ room: String, _ holding: ClusterHolding) -> ClaimRecord {
+        ClaimRecord(
+            host: self.settings.host,
+            epoch: holding.epoch,
+            phase: holding.isJoined || holding.isLocal ? .joined : .joining,
+            handover: holding.move?.handover,
+            localCost: holding.isLocal ? self.local[room] : nil
         )
     }
 
@@ -451,18 +456,17 @@ extension ClusterMachine {
                 self.reportOnce(.unusable(.claim(room), claim.reading.problem ?? ""))
                 return
             }
-            if record.host == self.settings.host, record.epoch == holding.epoch {
-                if claim.stored.lease == lease.id {
-                    self.holdings[room]?.phase = .held
-                    self.holdings[room]?.isRegressed = false
-                    self.report(.heldAgain(room: room, epoch: holding.epoch))
-                } else if self.mayWrite(room, now) {
-                    self.write(.update, room, claim: record, owner: nil, lease)
-                }
+            if record.host == self.settings.host, record.epoch == holding.epoch, claim.stored.lease == lease.id {
+                self.holdings[room]?.phase = .held
+                self.report(.heldAgain(room: room, epoch: holding.epoch))
             } else if record.epoch > holding.epoch {
                 self.lose(room, to: record.host, deadline: now + self.settings.lossLimit)
-            } else {
+            } else if record.epoch == holding.epoch, record.host != self.settings.host {
                 self.regress(room, holding, record.epoch)
+                self.lose(room, to: record.host, deadline: now + self.settings.lossLimit)
+            } else {
+                if record.epoch < holding.epoch { self.regress(room, holding, record.epoch) }
+                self.reclaim(room, holding, record.epoch, lease, now)
             }
             return
         }
@@ -475,30 +479,37 @@ extension ClusterMachine {
             self.lose(room, to: owner?.record?.host, deadline: now)
         } else if stored == holding.epoch, owner?.record?.host != self.settings.host {
             self.regress(room, holding, stored)
-        } else if self.mayWrite(room, now) {
-            // No other host owned it. A lower epoch is of a store that lost its past.
-            self.write(
-                .update,
-                room,
-                claim: ClaimRecord(
-                    host: self.settings.host,
-                    epoch: holding.epoch,
-                    phase: holding.isJoined ? .joined : .joining,
-                    localCost: holding.isLocal ? self.local[room] : nil
-                ),
-                owner: stored == holding.epoch
-                    ? nil
-                    : OwnerRecord(
-                        epoch: holding.epoch,
-                        host: self.settings.host,
-                        pointer: holding.pointer ?? holding.continues
-                    ),
-                lease
-            )
+            self.lose(room, to: owner?.record?.host, deadline: now)
+        } else {
+            if stored < holding.epoch { self.regress(room, holding, stored) }
+            self.reclaim(room, holding, stored, lease, now)
         }
     }
 
-    /// The store shows another owner with an epoch that is not above ours: we do not lower it, and stay.
+    /// Puts the claim of a room that no host with a higher epoch had: the epoch stays the same.
+    private mutating func reclaim(
+        _ room: String,
+        _ holding: ClusterHolding,
+        _ stored: Int,
+        _ lease: Lease,
+        _ now: Duration
+    ) {
+        guard self.mayWrite(room, now) else { return }
+        let owner = OwnerRecord(
+            epoch: holding.epoch,
+            host: self.settings.host,
+            pointer: holding.pointer ?? holding.continues
+        )
+        self.write(
+            .update,
+            room,
+            claim: self.claimRecord(room, holding),
+            owner: stored == holding.epoch ? nil : owner,
+            lease
+        )
+    }
+
+    /// The store knows less of a room than this host: it was replaced, or restored to its past.
     private mutating func regress(_ room: String, _ holding: ClusterHolding, _ stored: Int) {
         guard !holding.isRegressed else { return }
         self.holdings[room]?.isRegressed = true

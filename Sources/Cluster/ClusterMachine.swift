@@ -142,7 +142,7 @@ public struct ClusterMachine: Sendable {
 
     /// When `.tick` is due, if nothing happens before; nil when nothing is waited for.
     public var nextDeadline: Duration? {
-        var deadlines: [Duration?] = [self.due.values.min(), self.hostRetry]
+        var deadlines: [Duration?] = [self.due.values.min()]
         switch self.leaseState {
         case .none(let retry): deadlines.append(retry)
         case .granting, .ended: break
@@ -151,7 +151,7 @@ public struct ClusterMachine: Sendable {
             if !lease.isRenewing { deadlines.append(lease.nextRenewal) }
             if !self.isListing { deadlines.append(self.nextListing) }
             if self.isConnected {
-                deadlines += [self.nextBalancing, self.memoryRetry]
+                deadlines += [self.nextBalancing, self.memoryRetry, self.hostRetry]
                 deadlines.append(self.missing.values.map(\.due).min())
             }
         }
@@ -164,6 +164,7 @@ public struct ClusterMachine: Sendable {
     public mutating func handle(_ input: ClusterInput, now: Duration) -> [ClusterAction] {
         guard !self.hasStopped else { return [] }
         let free = self.freeCapacity
+        let wasReady = self.isConnected && self.isRegistered
         self.expire(now)
         switch input {
         case .answer(let id, let result): self.answer(id, result, now)
@@ -182,6 +183,7 @@ public struct ClusterMachine: Sendable {
         case .tick: break
         }
         self.drive(now)
+        if !wasReady, self.isConnected, self.isRegistered { self.everythingIsDirty() }
         if self.freeCapacity > free { self.dirty.formUnion(self.stuck) }
         for (room, time) in self.due where time <= now { self.dirty.insert(room) }
         self.settle(now)

@@ -67,35 +67,40 @@ public struct ClusterView: Sendable {
     private var deletions: [ClusterKey: Revision] = [:]
     /// Revisions of keys whose values are not kept.
     private var revisions: [ClusterKey: Revision] = [:]
+    /// Keys that were taken since a listing was requested.
+    private var news: Set<ClusterKey> = []
     private var count = 0
 
     /// A view before the first listing.
     public init(cluster: String) { self.cluster = cluster }
 
-    /// Takes a listing: what is not in it does not exist, unless it is newer.
+    /// A listing was requested: what is taken until its answer may be newer than it.
+    public mutating func beginListing() { self.news = [] }
+
+    /// Takes the listing that was requested last: what is not in it does not exist, unless it is newer.
     ///
-    /// A listing at a lower revision than the one before is another store at the same address: it replaces everything.
+    /// It replaces all else, also what has a higher revision: then this is another store at the same address.
     public mutating func list(_ values: [StoredValue], at revision: Revision) -> Change {
         var change = Change()
-        if let listed = self.listed, revision < listed {
-            for key in self.keys { self.remove(key, &change) }
-            self.deletions = [:]
-        }
-        var seen: Set<ClusterKey> = []
-        self.foreignKeys = []
-        self.leftOut = 0
-        for value in values {
-            if let key = self.key(of: value.key) { seen.insert(key) }
-        }
-        for key in self.keys where !seen.contains(key) && (self.revision(of: key) ?? .none) <= revision {
+        let seen = Set(values.compactMap { ClusterKey($0.key, cluster: self.cluster) })
+        for key in self.keys where !seen.contains(key) && !self.isNewer(key, than: revision) {
             self.remove(key, &change)
         }
         self.listed = revision
-        self.deletions = self.deletions.filter { $0.value > revision }
+        self.deletions = self.deletions.filter { $0.value > revision && self.news.contains($0.key) }
+        self.foreignKeys = []
+        self.leftOut = 0
         for value in values {
-            if let key = self.key(of: value.key) { self.put(key, value, isListing: true, &change) }
+            guard let key = self.key(of: value.key), !self.isNewer(key, than: value.modified) else { continue }
+            self.put(key, value, &change)
         }
+        self.news = []
         return change
+    }
+
+    /// Whether something is known of a key that a listing at a revision cannot show.
+    private func isNewer(_ key: ClusterKey, than revision: Revision) -> Bool {
+        self.news.contains(key) && max(self.revision(of: key) ?? .none, self.deletions[key] ?? .none) > revision
     }
 
     /// Takes one event of a watch.
@@ -103,7 +108,7 @@ public struct ClusterView: Sendable {
         var change = Change()
         guard event.revision > self.listed ?? .none, let key = self.key(of: event.key) else { return change }
         switch event {
-        case .put(let value): self.put(key, value, isListing: false, &change)
+        case .put(let value): self.putNews(key, value, &change)
         case .delete(_, let revision): self.delete(key, revision, &change)
         }
         return change
@@ -113,7 +118,7 @@ public struct ClusterView: Sendable {
     public mutating func take(_ value: StoredValue?, of key: ClusterKey, at revision: Revision) -> Change {
         var change = Change()
         if let value {
-            self.put(key, value, isListing: false, &change)
+            self.putNews(key, value, &change)
         } else {
             self.delete(key, revision, &change)
         }
@@ -147,27 +152,34 @@ public struct ClusterView: Sendable {
         return keys
     }
 
-    private func revision(of key: ClusterKey) -> Revision? {
+    private func revision(of key: ClusterKey) -> Revision? { self.stored(key)?.modified ?? self.revisions[key] }
+
+    /// The value of a key; nil if it does not exist, or is one whose value is not kept.
+    private func stored(_ key: ClusterKey) -> StoredValue? {
         switch key {
-        case .meta: self.meta?.stored.modified
-        case .room(let room): self.rooms[room]?.stored.modified
-        case .wish(let room): self.wishes[room]?.stored.modified
-        case .host(let host): self.hosts[host]?.stored.modified
-        case .claim(let room): self.claims[room]?.stored.modified
-        case .owner(let room): self.owners[room]?.stored.modified
-        case .move, .said: self.revisions[key]
+        case .meta: self.meta?.stored
+        case .room(let room): self.rooms[room]?.stored
+        case .wish(let room): self.wishes[room]?.stored
+        case .host(let host): self.hosts[host]?.stored
+        case .claim(let room): self.claims[room]?.stored
+        case .owner(let room): self.owners[room]?.stored
+        case .move, .said: nil
         }
     }
 
-    private mutating func put(_ key: ClusterKey, _ value: StoredValue, isListing: Bool, _ change: inout Change) {
+    /// Takes a value that a watch or a transaction showed, unless more is known.
+    private mutating func putNews(_ key: ClusterKey, _ value: StoredValue, _ change: inout Change) {
+        let known = self.revision(of: key) ?? self.deletions[key] ?? self.listed ?? .none
+        guard known < value.modified else { return }
+        self.news.insert(key)
+        self.put(key, value, &change)
+    }
+
+    private mutating func put(_ key: ClusterKey, _ value: StoredValue, _ change: inout Change) {
         let known = self.revision(of: key)
-        if let known, known >= value.modified { return }
-        // An answer that was on its way for longer than the listing that shows the key deleted.
-        if known == nil, !isListing, value.modified <= self.listed ?? .none { return }
-        if let deleted = self.deletions[key] {
-            guard deleted < value.modified else { return }
-            self.deletions[key] = nil
-        }
+        // What has not changed is not read again.
+        if known == value.modified, self.stored(key) == value { return }
+        self.deletions[key] = nil
         if known == nil {
             guard self.count < Self.maximumKeys else {
                 self.leftOut += 1
@@ -204,8 +216,8 @@ public struct ClusterView: Sendable {
 
     private mutating func delete(_ key: ClusterKey, _ revision: Revision, _ change: inout Change) {
         guard (self.revision(of: key) ?? .none) < revision, (self.deletions[key] ?? .none) < revision else { return }
-        // Before the first listing there is nothing that an older event could be applied to.
         if revision > self.listed ?? .none { self.deletions[key] = revision }
+        self.news.insert(key)
         self.remove(key, &change)
     }
 
