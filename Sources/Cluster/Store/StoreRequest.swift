@@ -6,11 +6,11 @@ public enum StoreRequest: Sendable, Hashable {
     case list(prefix: String)
     /// Answer: `transacted`.
     case transact(StoreTransaction)
-    /// A new lease that ends this long after its last renewal, in whole seconds. Answer: `granted`.
+    /// A new lease that ends this long, in whole seconds, after its last renewal. Answer: `granted`.
     case grant(duration: Duration)
     /// Renew a lease. Answer: `renewed`.
     case keepAlive(LeaseID)
-    /// End a lease, and delete what was put with it; one that ended is no error. Answer: `revoked`.
+    /// End a lease and delete what was put with it; one that ended is no error. Answer: `revoked`.
     case revoke(LeaseID)
 }
 
@@ -30,7 +30,7 @@ public enum StoreAnswer: Sendable, Hashable {
 
 /// Why a request has no answer.
 public enum StoreError: Error, Sendable, Hashable {
-    /// No answer in time, or no connection: nobody knows whether the request was carried out.
+    /// No answer in time, or no connection: the store may have carried out the request or not.
     case unreachable(String)
     /// The store takes no writes, because it is full (etcd: NOSPACE). Renewals still work.
     case full(String)
@@ -42,14 +42,14 @@ public enum StoreError: Error, Sendable, Hashable {
 
 /// News of a watch, in the order of revisions.
 ///
-/// A watch that ends otherwise is begun again by the client where it ended, without a word; what cannot be gone on with is
-/// told.
+/// The client resumes a watch whose connection ended from the next revision; one that it cannot resume is
+/// `compacted`.
 public enum StoreWatchUpdate: Sendable, Hashable {
     /// Everything that changed in one revision, or in some.
     case events([StoreEvent], Revision)
     /// Nothing changed up to this revision.
     case progress(Revision)
-    /// What is missing cannot be had any more: list again. The watch has ended.
+    /// Events are missing that the store no longer has: list again. The watch has ended.
     case compacted
 }
 
@@ -57,7 +57,7 @@ public enum StoreWatchUpdate: Sendable, Hashable {
 public enum StoreEvent: Sendable, Hashable {
     /// It was written.
     case put(StoredValue)
-    /// It was deleted in this revision, by somebody or with its lease.
+    /// It was deleted in this revision, by a transaction or with its lease.
     case delete(key: String, Revision)
 
     /// The key.

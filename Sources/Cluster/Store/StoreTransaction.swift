@@ -25,7 +25,7 @@ public struct StoreTransaction: Sendable, Hashable {
     /// How many operations one list may have: the limit of etcd, `--max-txn-ops`.
     public static let maximumOperations = 128
 
-    /// Everything that has to hold; nothing holds always.
+    /// Everything that must hold; an empty list always holds.
     public let conditions: [Condition]
     /// Done if it does.
     public let success: [Operation]
@@ -44,7 +44,7 @@ public struct StoreTransactionResult: Sendable, Hashable {
     public let hasSucceeded: Bool
     /// The store's revision after it.
     public let revision: Revision
-    /// What `get` read, in the order of the operations that were done: one element each, nil for a key that does not exist.
+    /// The values that `get` read, in the order of the operations: one element each, nil for a key that does not exist.
     public let values: [StoredValue?]
 
     /// A result with each part given.

@@ -31,7 +31,7 @@ public struct LeaseID: Sendable, Hashable {
 
 /// A key with its value, as the store has it.
 ///
-/// Keys and values are UTF-8. Bytes that are not, which nobody of ours wrote, become U+FFFD.
+/// Keys and values are UTF-8. Other bytes, which Tapedeck never writes, become U+FFFD.
 public struct StoredValue: Sendable, Hashable {
     /// The key.
     public let key: String
