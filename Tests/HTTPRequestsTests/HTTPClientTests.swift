@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Dispatch
+import FoundationEssentials
 import HTTPRequests
 import NIOSSL
 import Synchronization
@@ -112,7 +113,8 @@ import Testing
         // The shared thread is held until this is there.
         #expect(try await other.send(HTTPClient.Request("GET", url)).status == 200)
         release.signal()
-        #expect(try await following.status == 200)
+        let followed = try await following
+        #expect(followed.status == 200)
         try await server.close()
     }
 
