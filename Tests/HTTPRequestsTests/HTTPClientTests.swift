@@ -137,7 +137,7 @@ import Testing
             Issue.record("a certificate that is not there")
             return
         }
-        #expect(server.received.allSatisfy(\.isEmpty))
+        #expect(server.received.allSatisfy { $0.isEmpty })
         client.identity = HTTPClient.Identity(certificateFile: own.certificate, keyFile: own.key)
         #expect(try await client.send(request).status == 200)
         // Another client's connection is not taken for one of its own.
