@@ -71,7 +71,7 @@ final class Checker {
         self.generation += 1
         self.epochs = [:]
         self.moves = []
-        self.once = self.once.filter { if case .hostLost = $0 { false } else { true } }
+        self.once = []
         for host in self.simulation.hosts { host.liesUntil = 0 }
         self.claims = [:]
         self.owners = [:]
