@@ -174,8 +174,11 @@ final class Simulation {
         switch self.planted {
         case .renewalTrustedWithoutWatch:
             events.filter { event in
-                guard case .claim(let room)? = ClusterKey(event.key, cluster: Self.cluster) else { return true }
-                return host.machine?.holdings[room] == nil
+                switch ClusterKey(event.key, cluster: Self.cluster) {
+                case .claim(let room)?: return host.machine?.holdings[room] == nil
+                case .host(let name)?: return name != host.name
+                default: return true
+                }
             }
         case .noFirstRefusal:
             events.map { event in
@@ -320,9 +323,8 @@ final class Simulation {
 
     private func planTick(_ host: SimulatedHost) {
         guard let deadline = host.machine?.nextDeadline else { return }
-        var time = host.trueTime(of: deadline)
-        if self.planted == .wallClock { time -= host.wallOffset }
-        time = max(time, self.now + 1)
+        let offset = self.planted == .wallClock ? host.wallOffset : 0
+        let time = max(host.trueTime(of: deadline - .microseconds(offset)), self.now + 500)
         guard time < host.plannedTick else { return }
         host.plannedTick = time
         let life = host.life
