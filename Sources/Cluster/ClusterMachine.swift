@@ -110,7 +110,7 @@ public struct ClusterMachine: Sendable {
     var isBalancing = false
 
     /// Hosts that are away, and when that is reported.
-    var missing: [String: (life: String, due: Duration)] = [:]
+    var missing: [String: (life: String, since: Revision, due: Duration)] = [:]
     /// Events that wait for the store, by id.
     var events: [String: ClusterEvent] = [:]
     var busyEvents: Set<String> = []

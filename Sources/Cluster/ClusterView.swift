@@ -27,8 +27,8 @@ public struct ClusterView: Sendable {
         public internal(set) var rooms: Set<String> = []
         /// Whether hosts changed.
         public internal(set) var hosts = false
-        /// Hosts whose record was deleted.
-        public internal(set) var goneHosts: [String: HostRecord] = [:]
+        /// Hosts whose record was deleted, with that record.
+        public internal(set) var goneHosts: [String: Entry<HostRecord>] = [:]
         /// Whether the identity of the cluster changed.
         public internal(set) var meta = false
     }
@@ -129,9 +129,6 @@ public struct ClusterView: Sendable {
     public func cost(of room: String) -> Int {
         self.claims[room]?.record?.localCost ?? self.rooms[room]?.record?.cost ?? 1
     }
-
-    /// The revision of a key's last write; nil if it does not exist.
-    public func modified(_ key: ClusterKey) -> Revision? { self.revision(of: key) }
 
     // MARK: Parts
 
@@ -235,7 +232,7 @@ public struct ClusterView: Sendable {
             self.wishes[room] = nil
             change.rooms.insert(room)
         case .host(let host):
-            change.goneHosts[host] = self.hosts[host]?.record
+            change.goneHosts[host] = self.hosts[host]
             self.hosts[host] = nil
             change.hosts = true
         case .claim(let room):

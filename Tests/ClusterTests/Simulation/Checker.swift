@@ -4,7 +4,7 @@ import Cluster
 
 /// The invariants of a cluster, checked against the truth of the simulation.
 final class Checker {
-    unowned var simulation: Simulation!
+    private unowned let simulation: Simulation
     private(set) var violation: String?
     private(set) var checks = 0
 
@@ -30,6 +30,8 @@ final class Checker {
     private(set) var handoversSeen = 0
     private(set) var movesSeen = 0
     private(set) var longestGap = 0
+
+    init(_ simulation: Simulation) { self.simulation = simulation }
 
     private var now: Int { self.simulation.now }
 
@@ -107,7 +109,8 @@ final class Checker {
             }
         }
         if before == nil { self.checkFirstRefusal(room, record) }
-        if let previous = before?.host ?? self.owners[room]?.host, previous != record.host { self.moved(room, previous, record) }
+        let previous = before?.host ?? self.owners[room]?.host
+        if let previous, previous != record.host { self.moved(room, previous, record) }
     }
 
     private func checkFirstRefusal(_ room: String, _ record: ClaimRecord) {
@@ -188,7 +191,7 @@ final class Checker {
         }
         for room in self.simulation.roomNames { self.checkCoverage(room) }
         let size = self.simulation.size
-        if self.transactionsBeforeQuiet == nil, self.now >= size.end - 61_000_000 {
+        if size.hasQuietEnd, self.transactionsBeforeQuiet == nil, self.now >= size.end - 61_000_000 {
             self.transactionsBeforeQuiet = self.simulation.etcd.transactions
             self.checkEverythingIsClaimed()
         }
@@ -239,7 +242,8 @@ final class Checker {
         self.gapSince[room] = since
         self.longestGap = max(self.longestGap, self.now - since)
         if self.now - since > 8_000_000 {
-            self.fail("\(room): nobody records it for \(Double(self.now - since) / 1e6) s, owner \(owner?.name ?? "none")")
+            let seconds = Double(self.now - since) / 1e6
+            self.fail("\(room): nobody records it for \(seconds) s, owner \(owner?.name ?? "none")")
         }
     }
 
@@ -258,7 +262,9 @@ final class Checker {
                 }
             }
             let standing = self.host(claim.host)?.presences[room]?.assignment?.standing
-            if standing != .held { self.fail("\(room): \(claim.host) owns it as \(standing.map(\.rawValue) ?? "nothing")") }
+            if standing != .held {
+                self.fail("\(room): \(claim.host) owns it as \(standing.map(\.rawValue) ?? "nothing")")
+            }
         }
     }
 

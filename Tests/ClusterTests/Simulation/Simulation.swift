@@ -14,6 +14,9 @@ final class Simulation {
         /// When it ends.
         var end = 200_000_000
         var maximumFaults = 6
+        var kinds = Fault.Kind.allCases
+        /// Whether the last minute is without faults, and nothing may happen in it.
+        var hasQuietEnd = true
     }
 
     let seed: UInt64
@@ -32,7 +35,7 @@ final class Simulation {
     private var plannedExpiry = Int.max
     private var visits = 0
     private(set) var inputs = 0
-    let checker: Checker
+    private(set) lazy var checker = Checker(self)
     var isRecreated = false
     /// Takes what happens, to understand a seed.
     var story: ((String) -> Void)?
@@ -61,8 +64,6 @@ final class Simulation {
         for name in names { rooms[name] = .init(limit: random.pick(0...4) == 0 ? 2 : 10) }
         self.server = SimulatedRoomServer(rooms: rooms)
         self.random = random
-        self.checker = Checker()
-        self.checker.simulation = self
     }
 
     /// Faults from a seed.
@@ -70,11 +71,12 @@ final class Simulation {
         (0..<random.pick(1...size.maximumFaults)).map { _ in
             let time = random.pick(20_000_000...size.faultsEnd - 25_000_000)
             let longest = size.faultsEnd - time
-            let kinds = Fault.Kind.allCases
+            let isShort = random.pick(0...1) == 0
+            let duration = isShort ? random.pick(300_000...6_000_000) : random.pick(6_000_000...40_000_000)
             return Fault(
-                kind: kinds[random.pick(0...kinds.count - 1)],
+                kind: size.kinds[random.pick(0...size.kinds.count - 1)],
                 time: time,
-                duration: min(random.pick(0...1) == 0 ? random.pick(300_000...6_000_000) : random.pick(6_000_000...40_000_000), longest),
+                duration: min(duration, longest),
                 host: random.pick(0...size.hosts - 1)
             )
         }
@@ -182,15 +184,15 @@ final class Simulation {
             }
         case .noFirstRefusal:
             events.map { event in
-                if case .put(let value) = event { .put(self.seen(value)) } else { event }
+                if case .put(let value) = event { .put(self.seen(value, by: host)) } else { event }
             }
         default: events
         }
     }
 
-    private func seen(_ value: StoredValue) -> StoredValue {
-        guard self.planted == .noFirstRefusal, case .owner? = ClusterKey(value.key, cluster: Self.cluster),
-            let record = RecordReading<OwnerRecord>(value.value).record
+    private func seen(_ value: StoredValue, by host: SimulatedHost) -> StoredValue {
+        guard self.planted == .noFirstRefusal, case .owner(let room)? = ClusterKey(value.key, cluster: Self.cluster),
+            host.machine?.holdings[room] == nil, let record = RecordReading<OwnerRecord>(value.value).record
         else { return value }
         return StoredValue(
             key: value.key,
@@ -207,7 +209,9 @@ final class Simulation {
         let life = host.life
         let member = host.member
         var request = request
-        if self.planted == .comparesIgnored, case .transact(let transaction) = request {
+        if self.planted == .comparesIgnored, case .transact(let transaction) = request,
+            case .claim? = transaction.conditions.first.flatMap({ ClusterKey($0.key, cluster: Self.cluster) })
+        {
             request = .transact(StoreTransaction(if: [], then: transaction.success, else: transaction.failure))
         }
         self.after(self.random.pick(500...15_000)) {
@@ -225,7 +229,7 @@ final class Simulation {
             self.after(self.random.pick(500...15_000)) {
                 guard !isAnswered, self.reaches(host, member) else { return }
                 isAnswered = true
-                self.give(host, .answer(id, result.map { self.seen($0) }), life: life)
+                self.give(host, .answer(id, result.map { self.seen($0, by: host) }), life: life)
             }
         }
         self.after(Int(limit.components.seconds) * 1_000_000) {
@@ -236,16 +240,16 @@ final class Simulation {
         }
     }
 
-    private func seen(_ answer: StoreAnswer) -> StoreAnswer {
+    private func seen(_ answer: StoreAnswer, by host: SimulatedHost) -> StoreAnswer {
         guard self.planted == .noFirstRefusal else { return answer }
         switch answer {
-        case .listed(let values, let revision): return .listed(values.map { self.seen($0) }, revision)
+        case .listed(let values, let revision): return .listed(values.map { self.seen($0, by: host) }, revision)
         case .transacted(let result):
             return .transacted(
                 StoreTransactionResult(
                     hasSucceeded: result.hasSucceeded,
                     revision: result.revision,
-                    values: result.values.map { $0.map { self.seen($0) } }
+                    values: result.values.map { $0.map { self.seen($0, by: host) } }
                 )
             )
         case .granted, .renewed, .revoked: return answer

@@ -35,10 +35,18 @@ import Testing
         }
     }
 
-    /// A bug in the code around the machine violates an invariant in one of the seeds of the gate.
+    /// A bug in the code around the machine violates an invariant in one of 200 seeds.
+    ///
+    /// In the gate their faults are those that show it most often, without the quiet minute at the end.
     @Test(arguments: PlantedFault.allCases) func isFound(planted: PlantedFault) {
+        var size = Simulation.Size()
+        if !Self.isLong {
+            size.kinds = planted.kinds
+            size.end = size.faultsEnd
+            size.hasQuietEnd = false
+        }
         for seed in UInt64(1)...200 {
-            let simulation = Simulation(seed: seed, planted: planted)
+            let simulation = Simulation(seed: seed, size: size, planted: planted)
             simulation.run()
             guard simulation.violation != nil else { continue }
             print("\(planted): \(Self.shortest(simulation))")
