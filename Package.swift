@@ -98,6 +98,7 @@ let package = Package(
         .target(name: "PipelineCatalogue", dependencies: ["Basics"]),
         .target(name: "Model", dependencies: ["Basics", "PipelineCatalogue", "Timeline"]),
         .target(name: "Fleet", dependencies: ["Basics", "Model"]),
+        .target(name: "Cluster", dependencies: ["Basics"]),
         .target(name: "Terminal", dependencies: ["Basics"]),
 
         // Base: configuration, logs, embedded files, and the parts of the system that Swift has no package for
@@ -219,6 +220,7 @@ let package = Package(
         .testTarget(name: "PipelineCatalogueTests", dependencies: ["Basics", "PipelineCatalogue"]),
         .testTarget(name: "ModelTests", dependencies: ["Basics", "Model"]),
         .testTarget(name: "FleetTests", dependencies: ["Basics", "Fleet", "Model"]),
+        .testTarget(name: "ClusterTests", dependencies: ["Basics", "Cluster"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
         .testTarget(name: "ObservabilityTests", dependencies: ["Basics", "Observability", inMemoryLogging, logging]),
         .testTarget(name: "PlatformTests", dependencies: ["Basics", "Platform", nioCore, nioPosix, nioSSL]),

@@ -144,7 +144,7 @@ public struct ClusterMachine: Sendable {
     public var nextDeadline: Duration? {
         var deadlines: [Duration?] = [self.due.values.min()]
         switch self.leaseState {
-        case .none(let retry): deadlines.append(retry)
+        case .none(let retry): if !self.isStopping { deadlines.append(retry) }
         case .granting, .ended: break
         case .granted(let lease):
             if lease.isValid { deadlines.append(lease.until) }

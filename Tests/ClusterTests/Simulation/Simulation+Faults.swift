@@ -101,7 +101,7 @@ extension Simulation {
         self.give(host, .drain(deadline: deadline))
         self.after(fault.duration) {
             host.isDraining = false
-            host.disturbed = self.now
+            (host.disturbed, host.drainedAt) = (self.now, self.now)
             self.give(host, .undrain)
         }
     }

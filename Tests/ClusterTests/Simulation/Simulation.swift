@@ -10,9 +10,9 @@ final class Simulation {
         var hosts = 3
         var rooms = 9
         /// When the last fault is over.
-        var faultsEnd = 90_000_000
+        var faultsEnd = 80_000_000
         /// When it ends.
-        var end = 200_000_000
+        var end = 165_000_000
         var maximumFaults = 6
         var kinds = Fault.Kind.allCases
         /// Whether the last minute is without faults, and nothing may happen in it.
@@ -107,7 +107,7 @@ final class Simulation {
     private func sample() {
         self.server.clean(at: self.now)
         self.checker.sample()
-        self.after(500_000) { self.sample() }
+        self.after(1_000_000) { self.sample() }
     }
 
     // MARK: The store
@@ -298,14 +298,12 @@ final class Simulation {
         guard let actions = host.machine?.handle(input, now: .microseconds(clock)) else { return }
         if let story = self.story { self.tell(story, input, actions, host) }
         for action in actions { self.perform(action, host) }
-        if let deadline = host.machine?.nextDeadline, deadline <= .microseconds(clock) {
-            self.checker.isNotAwaited(deadline, input, host)
-        }
-        if host.machine?.hasStopped == true {
-            self.stopped(host)
+        guard let deadline = host.machine?.nextDeadline else {
+            if host.machine?.hasStopped == true { self.stopped(host) }
             return
         }
-        self.planTick(host)
+        if deadline <= .microseconds(clock) { self.checker.isNotAwaited(deadline, input, host) }
+        self.planTick(host, deadline)
     }
 
     private func tell(
@@ -325,8 +323,7 @@ final class Simulation {
         for action in told { story("    \(action)") }
     }
 
-    private func planTick(_ host: SimulatedHost) {
-        guard let deadline = host.machine?.nextDeadline else { return }
+    private func planTick(_ host: SimulatedHost, _ deadline: Duration) {
         let offset = self.planted == .wallClock ? host.wallOffset : 0
         let time = max(host.trueTime(of: deadline - .microseconds(offset)), self.now + 500)
         guard time < host.plannedTick else { return }

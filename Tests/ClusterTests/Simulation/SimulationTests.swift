@@ -25,14 +25,20 @@ import Testing
 
     @Test(arguments: 0..<blocks) func holdsItsPromises(block: Int) {
         let first = UInt64(block) * Self.seedsOfBlock + 1
+        var (claims, handovers, moves) = (0, 0, 0)
         for seed in first..<first + Self.seedsOfBlock {
             let simulation = Simulation(seed: seed)
             simulation.run()
+            claims += simulation.checker.claimsSeen
+            handovers += simulation.checker.handoversSeen
+            moves += simulation.checker.movesSeen
             guard simulation.violation != nil else { continue }
             Issue.record("\(Self.shortest(simulation))")
             // One of a block is enough to understand.
             return
         }
+        // What is checked happened.
+        #expect(claims > 500 && handovers > 10 && moves > 10, "\(claims) claims, \(handovers) handovers, \(moves) moves")
     }
 
     /// A bug in the code around the machine violates an invariant in one of 200 seeds.
