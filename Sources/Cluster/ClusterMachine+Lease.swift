@@ -49,7 +49,8 @@ extension ClusterMachine {
         case .host(let puts, let lease):
             self.isHostBusy = false
             if case .success(.transacted(let answer)) = result, !answer.hasSucceeded {
-                self.merge(self.view.take(answer.values.first ?? nil, of: .host(self.settings.host), at: answer.revision), now)
+                let key = ClusterKey.host(self.settings.host)
+                self.merge(self.view.take(answer.values.first ?? nil, of: key, at: answer.revision), now)
             }
             self.written(puts, result, under: lease, now)
             if case .failure(let error) = result, error != .leaseNotFound {

@@ -228,6 +228,8 @@ public struct ClusterMachine: Sendable {
     private mutating func drain(_ deadline: Duration?) {
         self.drainDeadline = deadline
         self.hasReportedDrained = false
+        // What is under way is withdrawn, unless the successor is faster.
+        if deadline == nil { for room in self.holdings.keys { self.holdings[room]?.move = nil } }
         self.hostChanged()
         self.dirty.formUnion(self.unclaimed.keys)
     }

@@ -33,7 +33,9 @@ public struct ClusterView: Sendable {
         public internal(set) var meta = false
     }
 
-    /// The most keys that are taken, of all kinds: ten thousand rooms and their hosts. Further ones are counted.
+    /// The most keys that are taken, of all kinds: ten thousand rooms and their hosts.
+    ///
+    /// Further ones are counted.
     public static let maximumKeys = 60_000
     /// The most foreign keys whose names are kept.
     public static let maximumForeignKeys = 100

@@ -47,7 +47,7 @@ struct ClusterDriver {
         return Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)
     }
 
-    /// Writes a key as another would; nil deletes it. The watch reports it with `news`.
+    /// Writes a key as another would, or deletes it; the watch reports it with `news`.
     mutating func put(_ key: ClusterKey, _ value: String?) {
         _ = self.etcd.write(key.text(cluster: Self.cluster), value)
     }

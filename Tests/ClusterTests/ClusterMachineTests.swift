@@ -139,7 +139,6 @@ import Testing
     @Test func mediaContinueWhileTheStoreIsAway() {
         var driver = ClusterDriver()
         driver.hold()
-        let sent = driver.now
         driver.pass(.seconds(4), isReachable: false)
         let events = driver.events.suffix(2)
         #expect(events.contains(.uncertain(room: "r", epoch: 4, "no renewal was confirmed in time")))
@@ -147,7 +146,6 @@ import Testing
         // For an hour: the same part, and nothing is left.
         driver.pass(.seconds(3600), isReachable: false)
         #expect(driver.assignments["r"]?.standing == .uncertain && driver.leaving.isEmpty)
-        _ = sent
         // Its lease has ended: no other host took the room.
         driver.pass(.seconds(2))
         #expect(driver.events.last == .heldAgain(room: "r", epoch: 4))
@@ -321,6 +319,19 @@ import Testing
         #expect(driver.claim()?.handover?.to == "b", "at the deadline it moves")
     }
 
+    @Test func aHostThatDrainsNoMoreKeepsItsRooms() {
+        var driver = ClusterDriver()
+        driver.hold()
+        driver.feed(.drain(deadline: driver.now))
+        driver.calm()
+        #expect(driver.claim()?.handover != nil)
+        driver.feed(.undrain)
+        driver.calm()
+        driver.pass(.seconds(60))
+        #expect(driver.claim() == ClaimRecord(host: "a", epoch: 4, phase: .joined))
+        #expect(driver.machine.view.hosts["a"]?.record?.isDraining == false)
+    }
+
     @Test func aFullRoomIsLeftBeforeItIsJoined() {
         var driver = ClusterDriver()
         driver.hold()
@@ -394,7 +405,8 @@ import Testing
         #expect(moved.count == 2, "two in a minute: \(moved)")
     }
 
-    @Test(arguments: [ClusterSettings.Rebalancing.empty, .never]) func aCallIsNotMoved(rebalancing: ClusterSettings.Rebalancing) {
+    @Test(arguments: [ClusterSettings.Rebalancing.empty, .never])
+    func aCallIsNotMoved(rebalancing: ClusterSettings.Rebalancing) {
         let rooms = (0..<10).map { "room-\($0)" }
         var driver = ClusterDriver(rooms: rooms, hasOther: false) { $0.rebalancing = rebalancing }
         driver.connect()

@@ -86,7 +86,10 @@ import Testing
             }, unchanged
         ),
         ("other rooms of this host", { $0.feed(.pin(["x": 1])) }, unchanged),
-        ("a request of an operator", { $0.feed(.wish(room: "r", WishRecord(order: .stop, requested: "now", by: "x"))) }, unchanged),
+        (
+            "a request of an operator",
+            { $0.feed(.wish(room: "r", WishRecord(order: .stop, requested: "now", by: "x"))) }, unchanged
+        ),
         ("the same store", { $0.feed(.adopt(id: "one")) }, unchanged),
     ]
 

@@ -4,13 +4,9 @@ import Cluster
 import Testing
 
 @Suite struct ClusterViewTests {
-    private static func value(_ key: ClusterKey, _ text: String, _ revision: Int64, created: Int64? = nil) -> StoredValue {
-        StoredValue(
-            key: key.text(cluster: "calls"),
-            value: text,
-            created: Revision(created ?? revision),
-            modified: Revision(revision)
-        )
+    private static func value(_ key: ClusterKey, _ text: String, _ revision: Int64) -> StoredValue {
+        let revision = Revision(revision)
+        return StoredValue(key: key.text(cluster: "calls"), value: text, created: revision, modified: revision)
     }
 
     private static func claim(_ host: String, _ revision: Int64) -> StoredValue {
@@ -27,7 +23,9 @@ import Testing
 
     /// News of one key in every order: the highest revision counts.
     @Test func newsComeInAnyOrder() {
-        let news: [StoreEvent] = [.put(Self.claim("a", 5)), Self.deletion(6), .put(Self.claim("b", 7)), Self.deletion(8)]
+        let news: [StoreEvent] = [
+            .put(Self.claim("a", 5)), Self.deletion(6), .put(Self.claim("b", 7)), Self.deletion(8),
+        ]
         for last in 1...4 {
             let some = Array(news.prefix(last))
             let expected = ["a", nil, "b", nil][last - 1]

@@ -115,8 +115,8 @@ import Testing
 
     @Test(arguments: [
         "/tapedeck/other/meta", "/tapedeck/calls/", "/tapedeck/calls/rooms", "/tapedeck/calls/rooms/",
-        "/tapedeck/calls/rooms/a/b", "/tapedeck/calls/rooms/%zz", "/tapedeck/calls/rooms/a b", "/tapedeck/calls/moves/x",
-        "/tapedeck/calls/moves/01", "/tapedeck/calls/meta/x", "/tapedeck/calls/rooms/%2d",
+        "/tapedeck/calls/rooms/a/b", "/tapedeck/calls/rooms/%zz", "/tapedeck/calls/rooms/a b",
+        "/tapedeck/calls/moves/x", "/tapedeck/calls/moves/01", "/tapedeck/calls/meta/x", "/tapedeck/calls/rooms/%2d",
     ])
     func aForeignKeyIsNone(text: String) {
         #expect(ClusterKey(text, cluster: "calls") == nil)

@@ -178,7 +178,7 @@ final class Simulation {
             events.filter { event in
                 switch ClusterKey(event.key, cluster: Self.cluster) {
                 case .claim(let room)?: return host.machine?.holdings[room] == nil
-                case .host(let name)?: return name != host.name
+                case .host(let name)?: return name != host.name || host.machine?.holdings.isEmpty != false
                 default: return true
                 }
             }

@@ -38,7 +38,7 @@ import Testing
             return
         }
         // What is checked happened.
-        #expect(claims > 500 && handovers > 10 && moves > 10, "\(claims) claims, \(handovers) handovers, \(moves) moves")
+        #expect(claims > 500 && handovers > 10 && moves > 10, "\(claims), \(handovers), \(moves)")
     }
 
     /// A bug in the code around the machine violates an invariant in one of 200 seeds.
