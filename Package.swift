@@ -222,6 +222,7 @@ let package = Package(
         .testTarget(name: "PipelineCatalogueTests", dependencies: ["Basics", "PipelineCatalogue"]),
         .testTarget(name: "ModelTests", dependencies: ["Basics", "Model"]),
         .testTarget(name: "FleetTests", dependencies: ["Basics", "Fleet", "Model"]),
+        .testTarget(name: "ClusterTests", dependencies: ["Basics", "Cluster"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
         .testTarget(name: "ObservabilityTests", dependencies: ["Basics", "Observability", inMemoryLogging, logging]),
         .testTarget(name: "PlatformTests", dependencies: ["Basics", "Platform", nioCore, nioPosix, nioSSL]),

@@ -41,7 +41,7 @@ public struct ClusterHolding: Sendable, Hashable {
     public internal(set) var pointer: RecordingPointer?
     /// The recording of the owner before.
     let continues: RecordingPointer?
-    /// The last definition that this host can run; nil for a room of its own configuration.
+    /// The last definition that this host can run; nil for a room of the host's configuration.
     var definition: RoomRecord?
     /// Whether we stay away while the store cannot be reached.
     var leavesWhenCutOff = false

@@ -165,6 +165,6 @@ public enum ClusterEvent: Sendable, Hashable {
     case released(room: String, epoch: Int, next: String?)
     /// This host drains and has no room left.
     case drained
-    /// A host ended without saying so; reported by one host of the cluster.
-    case hostLost(String, life: String)
+    /// A host that was there since a revision is gone without saying so; reported by one host of the cluster.
+    case hostLost(String, life: String, since: Revision)
 }

@@ -9,7 +9,9 @@ extension ClusterMachine {
                 self.missing[host] = nil
             } else if now >= absence.due {
                 self.missing[host] = nil
-                self.events["host-lost/\(host)/\(absence.life)"] = .hostLost(host, life: absence.life)
+                // A host that comes back and is lost again is another event: its record was created again.
+                let id = "host-lost/\(host)/\(absence.life)/\(absence.since.number)"
+                self.events[id] = .hostLost(host, life: absence.life, since: absence.since)
             }
         }
         guard now >= self.memoryRetry ?? now else { return }

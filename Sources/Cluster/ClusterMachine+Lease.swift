@@ -49,10 +49,13 @@ extension ClusterMachine {
         case .host(let puts, let lease):
             self.isHostBusy = false
             if case .success(.transacted(let answer)) = result, !answer.hasSucceeded {
-                self.merge(self.view.take(answer.values.first ?? nil, of: .host(self.settings.host), at: answer.revision), now)
+                let key = ClusterKey.host(self.settings.host)
+                self.merge(self.view.take(answer.values.first ?? nil, of: key, at: answer.revision), now)
             }
             self.written(puts, result, under: lease, now)
-            if case .failure = result { self.hostRetry = now + self.wait(after: result) }
+            if case .failure(let error) = result, error != .leaseNotFound {
+                self.hostRetry = now + self.wait(after: result)
+            }
         case .room(let room, let write): self.roomWritten(room, write, result, now)
         case .wish(let room, let wish):
             self.busyWishes.remove(room)
@@ -213,8 +216,9 @@ extension ClusterMachine {
             self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, epoch)
         }
         if change.meta, self.isSeen { self.identify(now, wasConnected: self.isConnected) }
-        for (host, record) in change.goneHosts where host != self.settings.host && !record.isStopping {
-            self.missing[host] = (record.life, now + self.settings.hostLoss)
+        for (host, entry) in change.goneHosts where host != self.settings.host {
+            guard let record = entry.record, !record.isStopping else { continue }
+            self.missing[host] = (record.life, entry.stored.created, now + self.settings.hostLoss)
         }
         guard change.hosts else { return }
         self.nextBalancing = now + self.settings.balancing

@@ -39,7 +39,10 @@ extension ClusterMachine {
         }
     }
 
-    private enum Urgency { case whenPossible, now }
+    private enum Urgency {
+        case whenPossible
+        case now
+    }
 
     /// Whether a room is to leave this host; nil if it stays, for now.
     private mutating func urgency(of room: String, _ now: Duration) -> Urgency? {
@@ -70,7 +73,8 @@ extension ClusterMachine {
                 !holding.isOccupied || self.settings.rebalancing == .always && holding.takesOneMore
             else { continue }
             let ranking = self.currentPlacement().ranking(of: room, definition, present: self.settings.host)
-            guard let best = ranking.first, best != self.settings.host, !holding.refused.contains(best) else { continue }
+            guard let best = ranking.first, best != self.settings.host, !holding.refused.contains(best)
+            else { continue }
             self.isBalancing = true
             self.send(
                 .grant(duration: self.settings.moveWindow),

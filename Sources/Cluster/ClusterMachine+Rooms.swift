@@ -235,6 +235,7 @@ extension ClusterMachine {
         )
         holding.leavesWhenCutOff = usable?.leavesWhenCutOff ?? false
         self.holdings[room] = holding
+        self.unclaimed[room] = nil
         self.settings.epochs[room] = claim.epoch
         self.dirty.insert(room)
         self.report(.claimed(room: room, epoch: claim.epoch, from: previous))

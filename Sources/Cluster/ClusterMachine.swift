@@ -110,7 +110,7 @@ public struct ClusterMachine: Sendable {
     var isBalancing = false
 
     /// Hosts that are away, and when that is reported.
-    var missing: [String: (life: String, due: Duration)] = [:]
+    var missing: [String: (life: String, since: Revision, due: Duration)] = [:]
     /// Events that wait for the store, by id.
     var events: [String: ClusterEvent] = [:]
     var busyEvents: Set<String> = []
@@ -144,7 +144,7 @@ public struct ClusterMachine: Sendable {
     public var nextDeadline: Duration? {
         var deadlines: [Duration?] = [self.due.values.min()]
         switch self.leaseState {
-        case .none(let retry): deadlines.append(retry)
+        case .none(let retry): if !self.isStopping { deadlines.append(retry) }
         case .granting, .ended: break
         case .granted(let lease):
             if lease.isValid { deadlines.append(lease.until) }
@@ -228,6 +228,8 @@ public struct ClusterMachine: Sendable {
     private mutating func drain(_ deadline: Duration?) {
         self.drainDeadline = deadline
         self.hasReportedDrained = false
+        // What is under way is withdrawn, unless the successor is faster.
+        if deadline == nil { for room in self.holdings.keys { self.holdings[room]?.move = nil } }
         self.hostChanged()
         self.dirty.formUnion(self.unclaimed.keys)
     }

@@ -27,13 +27,15 @@ public struct ClusterView: Sendable {
         public internal(set) var rooms: Set<String> = []
         /// Whether hosts changed.
         public internal(set) var hosts = false
-        /// Hosts whose record was deleted.
-        public internal(set) var goneHosts: [String: HostRecord] = [:]
+        /// Hosts whose record was deleted, with that record.
+        public internal(set) var goneHosts: [String: Entry<HostRecord>] = [:]
         /// Whether the identity of the cluster changed.
         public internal(set) var meta = false
     }
 
-    /// The most keys that are taken, of all kinds: ten thousand rooms and their hosts. Further ones are counted.
+    /// The most keys that are taken, of all kinds: ten thousand rooms and their hosts.
+    ///
+    /// Further ones are counted.
     public static let maximumKeys = 60_000
     /// The most foreign keys whose names are kept.
     public static let maximumForeignKeys = 100
@@ -129,9 +131,6 @@ public struct ClusterView: Sendable {
     public func cost(of room: String) -> Int {
         self.claims[room]?.record?.localCost ?? self.rooms[room]?.record?.cost ?? 1
     }
-
-    /// The revision of a key's last write; nil if it does not exist.
-    public func modified(_ key: ClusterKey) -> Revision? { self.revision(of: key) }
 
     // MARK: Parts
 
@@ -235,7 +234,7 @@ public struct ClusterView: Sendable {
             self.wishes[room] = nil
             change.rooms.insert(room)
         case .host(let host):
-            change.goneHosts[host] = self.hosts[host]?.record
+            change.goneHosts[host] = self.hosts[host]
             self.hosts[host] = nil
             change.hosts = true
         case .claim(let room):

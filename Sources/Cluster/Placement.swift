@@ -45,7 +45,12 @@ public struct Placement: Sendable {
     /// - Parameters:
     ///   - present: the host that has it, whose load includes it.
     ///   - first: the host with the right of first refusal; it is first if it may have the room.
-    public func ranking(of room: String, _ record: RoomRecord, present: String? = nil, first: String? = nil) -> [String] {
+    public func ranking(
+        of room: String,
+        _ record: RoomRecord,
+        present: String? = nil,
+        first: String? = nil
+    ) -> [String] {
         let hash = fnv1a(room.utf8)
         let candidates = self.hosts.filter { host in
             let free = host.free + (host.name == present ? record.cost : 0)

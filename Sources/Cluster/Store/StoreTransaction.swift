@@ -10,6 +10,13 @@ public struct StoreTransaction: Sendable, Hashable {
         case created(key: String, Revision)
         /// The key was last written in this revision; `Revision.none`: it does not exist.
         case modified(key: String, Revision)
+
+        /// The key.
+        public var key: String {
+            switch self {
+            case .created(let key, _), .modified(let key, _): key
+            }
+        }
     }
 
     /// One thing to do.

@@ -4,7 +4,7 @@ import Cluster
 
 /// The invariants of a cluster, checked against the truth of the simulation.
 final class Checker {
-    unowned var simulation: Simulation!
+    private unowned let simulation: Simulation
     private(set) var violation: String?
     private(set) var checks = 0
 
@@ -30,6 +30,8 @@ final class Checker {
     private(set) var handoversSeen = 0
     private(set) var movesSeen = 0
     private(set) var longestGap = 0
+
+    init(_ simulation: Simulation) { self.simulation = simulation }
 
     private var now: Int { self.simulation.now }
 
@@ -59,7 +61,9 @@ final class Checker {
             self.claims[room] = nil
             self.unclaimedSince[room] = self.now
         case (.owner(let room), .put(let value)):
-            self.owners[room] = RecordReading<OwnerRecord>(value.value).record
+            let record = RecordReading<OwnerRecord>(value.value).record
+            if let record, record.next != nil { self.begunMove(room, record.host) }
+            self.owners[room] = record
         case (.host(let name), .put): if self.registeredSince[name] == nil { self.registeredSince[name] = self.now }
         case (.host(let name), .delete): self.registeredSince[name] = nil
         default: break
@@ -71,7 +75,7 @@ final class Checker {
         self.generation += 1
         self.epochs = [:]
         self.moves = []
-        self.once = self.once.filter { if case .hostLost = $0 { false } else { true } }
+        self.once = []
         for host in self.simulation.hosts { host.liesUntil = 0 }
         self.claims = [:]
         self.owners = [:]
@@ -107,7 +111,12 @@ final class Checker {
             }
         }
         if before == nil { self.checkFirstRefusal(room, record) }
-        if let previous = before?.host ?? self.owners[room]?.host, previous != record.host { self.moved(room, previous, record) }
+        if let handover = record.handover, handover != before?.handover { self.begunMove(room, record.host) }
+        let previous = before?.host ?? self.owners[room]?.host
+        let isPlanned = before?.handover?.to == record.host || self.owners[room]?.handover?.to == record.host
+        if let previous, previous != record.host, !isPlanned, self.owners[room]?.next == nil {
+            self.moved(room, previous, record)
+        }
     }
 
     private func checkFirstRefusal(_ room: String, _ record: ClaimRecord) {
@@ -120,16 +129,24 @@ final class Checker {
         self.fail("\(room): \(record.host) claimed it before \(owner.host), which had it last and lives")
     }
 
+    /// A room has another host without a plan: something failed.
     private func moved(_ room: String, _ previous: String, _ record: ClaimRecord) {
         guard let host = self.host(previous), host.isHealthy, !host.isDraining, self.isStoreCalm,
             self.now > host.healthySince + 15_000_000, self.now > host.disturbed + 15_000_000
         else { return }
+        self.fail("\(room): moved from \(previous) to \(record.host) while nothing failed")
+    }
+
+    /// A host that does not drain moves a room to balance.
+    private func begunMove(_ room: String, _ name: String) {
+        // What it began while it drained, or in the store before, continues.
+        guard let host = self.host(name), !host.isDraining, self.now > host.drainedAt + 2_000_000,
+            self.now > self.storeDisturbed + 25_000_000
+        else { return }
         self.movesSeen += 1
-        self.moves = self.moves.filter { $0 > self.now - 55_000_000 } + [self.now]
-        if self.simulation.rebalancing == .never {
-            self.fail("\(room): moved from \(previous) to \(record.host) while nothing failed")
-        }
-        if self.moves.count > 2 { self.fail("\(self.moves.count) moves within a minute while nothing failed") }
+        self.moves = self.moves.filter { $0 > self.now - 59_000_000 } + [self.now]
+        if self.simulation.rebalancing == .never { self.fail("\(room): \(name) moves it, and nothing is to move") }
+        if self.moves.count > 2 { self.fail("\(self.moves.count) moves to balance begun within a minute") }
     }
 
     func sent(_ request: StoreRequest, by host: SimulatedHost) {
@@ -180,7 +197,7 @@ final class Checker {
         }
     }
 
-    // MARK: Twice a second
+    // MARK: Each second
 
     func sample() {
         for host in self.simulation.hosts {
@@ -188,7 +205,7 @@ final class Checker {
         }
         for room in self.simulation.roomNames { self.checkCoverage(room) }
         let size = self.simulation.size
-        if self.transactionsBeforeQuiet == nil, self.now >= size.end - 61_000_000 {
+        if size.hasQuietEnd, self.transactionsBeforeQuiet == nil, self.now >= size.end - 51_000_000 {
             self.transactionsBeforeQuiet = self.simulation.etcd.transactions
             self.checkEverythingIsClaimed()
         }
@@ -202,7 +219,7 @@ final class Checker {
             if presence.supersededSince != nil { host.presences[room]?.supersededSince = self.now }
             return
         }
-        if let since = presence.supersededSince, presence.visit != nil, self.now - since > 11_000_000 {
+        if let since = presence.supersededSince, presence.visit != nil, self.now - since > 11_500_000 {
             self.fail("\(room): \(host.name) lost it and is still there \((self.now - since) / 1_000_000) s later")
         }
         guard let assignment = presence.assignment, assignment.mayAct else { return }
@@ -239,7 +256,8 @@ final class Checker {
         self.gapSince[room] = since
         self.longestGap = max(self.longestGap, self.now - since)
         if self.now - since > 8_000_000 {
-            self.fail("\(room): nobody records it for \(Double(self.now - since) / 1e6) s, owner \(owner?.name ?? "none")")
+            let seconds = Double(self.now - since) / 1e6
+            self.fail("\(room): nobody records it for \(seconds) s, owner \(owner?.name ?? "none")")
         }
     }
 
@@ -258,7 +276,9 @@ final class Checker {
                 }
             }
             let standing = self.host(claim.host)?.presences[room]?.assignment?.standing
-            if standing != .held { self.fail("\(room): \(claim.host) owns it as \(standing.map(\.rawValue) ?? "nothing")") }
+            if standing != .held {
+                self.fail("\(room): \(claim.host) owns it as \(standing.map(\.rawValue) ?? "nothing")")
+            }
         }
     }
 

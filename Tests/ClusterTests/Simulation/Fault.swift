@@ -81,4 +81,16 @@ enum PlantedFault: CaseIterable {
     case wallClock
     case handoverBeforeJoined
     case noFirstRefusal
+
+    /// The kinds of faults that show it most often.
+    var kinds: [Fault.Kind] {
+        switch self {
+        case .comparesIgnored: [.watchLost, .pause, .lostAnswers, .drain, .kill]
+        case .renewalTrustedWithoutWatch: [.leaseRevokedAndLie, .leaseRevoked, .kill]
+        case .epochLeftOutOfKeys: [.kill, .powerOff, .cutOffStore]
+        case .wallClock: [.clockStep, .cutOffStore, .lostAnswers]
+        case .handoverBeforeJoined: [.drain, .kill]
+        case .noFirstRefusal: [.kill, .leaderLost]
+        }
+    }
 }

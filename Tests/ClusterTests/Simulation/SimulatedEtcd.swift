@@ -2,8 +2,7 @@
 
 import Cluster
 
-/// A store with etcd's rules on its own clock: revisions, transactions, leases that a new leader extends, compaction, and
-/// the faults that real ones have. Time is in microseconds.
+/// A store with etcd's rules on its own clock, in microseconds, and the faults that real ones have.
 struct SimulatedEtcd {
     struct Lease {
         let duration: Int

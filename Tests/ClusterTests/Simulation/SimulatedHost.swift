@@ -42,6 +42,8 @@ final class SimulatedHost {
     var losesEvents = false
     var liesUntil = 0
     var isDraining = false
+    /// When it last ended to drain.
+    var drainedAt = -1_000_000_000
     /// The watch, and the next revision that it is to see.
     var watch: (id: ClusterWatchID, next: Int64)?
     var isPumping = false

@@ -39,9 +39,7 @@ extension Simulation {
             }
         case .compacted: self.etcd.compact()
         case .full: self.etcd.fullUntil = max(self.etcd.fullUntil, self.now + fault.duration)
-        case .clockStep:
-            host.wallOffset += (fault.duration % 2 == 0 ? 1 : -1) * (fault.duration * 4 + 30_000_000)
-            self.give(host, .tick)
+        case .clockStep: self.stepClock(host, until: self.now + fault.duration, isForward: true)
         case .drain: self.drain(host, fault)
         case .stop: self.stop(host, fault)
         case .kick:
@@ -51,6 +49,14 @@ extension Simulation {
         case .recreated: self.recreate()
         case .redefined: self.define(self.roomNames[fault.duration % self.roomNames.count], 2)
         }
+    }
+
+    /// Minutes forth and back, again and again.
+    private func stepClock(_ host: SimulatedHost, until end: Int, isForward: Bool) {
+        guard self.now < end || !isForward else { return }
+        host.wallOffset += (isForward ? 1 : -1) * 180_000_000
+        self.give(host, .tick)
+        self.after(2_000_000) { self.stepClock(host, until: end, isForward: !isForward) }
     }
 
     private func disturb(_ host: SimulatedHost, _ fault: Fault, _ change: @escaping (SimulatedHost, Bool) -> Void) {
@@ -95,7 +101,7 @@ extension Simulation {
         self.give(host, .drain(deadline: deadline))
         self.after(fault.duration) {
             host.isDraining = false
-            host.disturbed = self.now
+            (host.disturbed, host.drainedAt) = (self.now, self.now)
             self.give(host, .undrain)
         }
     }

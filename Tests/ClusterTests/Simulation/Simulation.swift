@@ -10,10 +10,13 @@ final class Simulation {
         var hosts = 3
         var rooms = 9
         /// When the last fault is over.
-        var faultsEnd = 90_000_000
+        var faultsEnd = 80_000_000
         /// When it ends.
-        var end = 200_000_000
+        var end = 165_000_000
         var maximumFaults = 6
+        var kinds = Fault.Kind.allCases
+        /// Whether the last minute is without faults, and nothing may happen in it.
+        var hasQuietEnd = true
     }
 
     let seed: UInt64
@@ -32,7 +35,7 @@ final class Simulation {
     private var plannedExpiry = Int.max
     private var visits = 0
     private(set) var inputs = 0
-    let checker: Checker
+    private(set) lazy var checker = Checker(self)
     var isRecreated = false
     /// Takes what happens, to understand a seed.
     var story: ((String) -> Void)?
@@ -61,8 +64,6 @@ final class Simulation {
         for name in names { rooms[name] = .init(limit: random.pick(0...4) == 0 ? 2 : 10) }
         self.server = SimulatedRoomServer(rooms: rooms)
         self.random = random
-        self.checker = Checker()
-        self.checker.simulation = self
     }
 
     /// Faults from a seed.
@@ -70,11 +71,12 @@ final class Simulation {
         (0..<random.pick(1...size.maximumFaults)).map { _ in
             let time = random.pick(20_000_000...size.faultsEnd - 25_000_000)
             let longest = size.faultsEnd - time
-            let kinds = Fault.Kind.allCases
+            let isShort = random.pick(0...1) == 0
+            let duration = isShort ? random.pick(300_000...6_000_000) : random.pick(6_000_000...40_000_000)
             return Fault(
-                kind: kinds[random.pick(0...kinds.count - 1)],
+                kind: size.kinds[random.pick(0...size.kinds.count - 1)],
                 time: time,
-                duration: min(random.pick(0...1) == 0 ? random.pick(300_000...6_000_000) : random.pick(6_000_000...40_000_000), longest),
+                duration: min(duration, longest),
                 host: random.pick(0...size.hosts - 1)
             )
         }
@@ -105,7 +107,7 @@ final class Simulation {
     private func sample() {
         self.server.clean(at: self.now)
         self.checker.sample()
-        self.after(500_000) { self.sample() }
+        self.after(1_000_000) { self.sample() }
     }
 
     // MARK: The store
@@ -174,20 +176,23 @@ final class Simulation {
         switch self.planted {
         case .renewalTrustedWithoutWatch:
             events.filter { event in
-                guard case .claim(let room)? = ClusterKey(event.key, cluster: Self.cluster) else { return true }
-                return host.machine?.holdings[room] == nil
+                switch ClusterKey(event.key, cluster: Self.cluster) {
+                case .claim(let room)?: return host.machine?.holdings[room] == nil
+                case .host(let name)?: return name != host.name || host.machine?.holdings.isEmpty != false
+                default: return true
+                }
             }
         case .noFirstRefusal:
             events.map { event in
-                if case .put(let value) = event { .put(self.seen(value)) } else { event }
+                if case .put(let value) = event { .put(self.seen(value, by: host)) } else { event }
             }
         default: events
         }
     }
 
-    private func seen(_ value: StoredValue) -> StoredValue {
-        guard self.planted == .noFirstRefusal, case .owner? = ClusterKey(value.key, cluster: Self.cluster),
-            let record = RecordReading<OwnerRecord>(value.value).record
+    private func seen(_ value: StoredValue, by host: SimulatedHost) -> StoredValue {
+        guard self.planted == .noFirstRefusal, case .owner(let room)? = ClusterKey(value.key, cluster: Self.cluster),
+            host.machine?.holdings[room] == nil, let record = RecordReading<OwnerRecord>(value.value).record
         else { return value }
         return StoredValue(
             key: value.key,
@@ -204,7 +209,9 @@ final class Simulation {
         let life = host.life
         let member = host.member
         var request = request
-        if self.planted == .comparesIgnored, case .transact(let transaction) = request {
+        if self.planted == .comparesIgnored, case .transact(let transaction) = request,
+            case .claim? = transaction.conditions.first.flatMap({ ClusterKey($0.key, cluster: Self.cluster) })
+        {
             request = .transact(StoreTransaction(if: [], then: transaction.success, else: transaction.failure))
         }
         self.after(self.random.pick(500...15_000)) {
@@ -222,7 +229,7 @@ final class Simulation {
             self.after(self.random.pick(500...15_000)) {
                 guard !isAnswered, self.reaches(host, member) else { return }
                 isAnswered = true
-                self.give(host, .answer(id, result.map { self.seen($0) }), life: life)
+                self.give(host, .answer(id, result.map { self.seen($0, by: host) }), life: life)
             }
         }
         self.after(Int(limit.components.seconds) * 1_000_000) {
@@ -233,16 +240,16 @@ final class Simulation {
         }
     }
 
-    private func seen(_ answer: StoreAnswer) -> StoreAnswer {
+    private func seen(_ answer: StoreAnswer, by host: SimulatedHost) -> StoreAnswer {
         guard self.planted == .noFirstRefusal else { return answer }
         switch answer {
-        case .listed(let values, let revision): return .listed(values.map { self.seen($0) }, revision)
+        case .listed(let values, let revision): return .listed(values.map { self.seen($0, by: host) }, revision)
         case .transacted(let result):
             return .transacted(
                 StoreTransactionResult(
                     hasSucceeded: result.hasSucceeded,
                     revision: result.revision,
-                    values: result.values.map { $0.map { self.seen($0) } }
+                    values: result.values.map { $0.map { self.seen($0, by: host) } }
                 )
             )
         case .granted, .renewed, .revoked: return answer
@@ -291,14 +298,12 @@ final class Simulation {
         guard let actions = host.machine?.handle(input, now: .microseconds(clock)) else { return }
         if let story = self.story { self.tell(story, input, actions, host) }
         for action in actions { self.perform(action, host) }
-        if let deadline = host.machine?.nextDeadline, deadline <= .microseconds(clock) {
-            self.checker.isNotAwaited(deadline, input, host)
-        }
-        if host.machine?.hasStopped == true {
-            self.stopped(host)
+        guard let deadline = host.machine?.nextDeadline else {
+            if host.machine?.hasStopped == true { self.stopped(host) }
             return
         }
-        self.planTick(host)
+        if deadline <= .microseconds(clock) { self.checker.isNotAwaited(deadline, input, host) }
+        self.planTick(host, deadline)
     }
 
     private func tell(
@@ -318,11 +323,9 @@ final class Simulation {
         for action in told { story("    \(action)") }
     }
 
-    private func planTick(_ host: SimulatedHost) {
-        guard let deadline = host.machine?.nextDeadline else { return }
-        var time = host.trueTime(of: deadline)
-        if self.planted == .wallClock { time -= host.wallOffset }
-        time = max(time, self.now + 1)
+    private func planTick(_ host: SimulatedHost, _ deadline: Duration) {
+        let offset = self.planted == .wallClock ? host.wallOffset : 0
+        let time = max(host.trueTime(of: deadline - .microseconds(offset)), self.now + 500)
         guard time < host.plannedTick else { return }
         host.plannedTick = time
         let life = host.life
