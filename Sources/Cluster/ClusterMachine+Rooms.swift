@@ -319,7 +319,7 @@ extension ClusterMachine {
                 } else {
                     self.hold(room, record, from: previous)
                 }
-                if self.lease?.isValid != true { self.doubt(room, "the lease ended while it was claimed") }
+                if !self.isConnected { self.doubt(room, "the lease may have ended while it was claimed") }
             case .update: break
             case .release(let next):
                 self.merge(self.view.take(nil, of: .claim(room), at: answer.revision), now)
