@@ -48,6 +48,7 @@ import Testing
         var size = Simulation.Size()
         if !Self.isLong {
             size.kinds = planted.kinds
+            size.faults = 6...10
             size.end = size.faultsEnd
             size.hasQuietEnd = false
         }
