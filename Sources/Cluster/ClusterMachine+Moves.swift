@@ -27,7 +27,7 @@ extension ClusterMachine {
                 return
             }
             let reserved = self.view.owners[room]?.record?.highestEpoch ?? 0
-            let epoch = max(reserved, holding.epoch) + 1
+            let epoch = max(reserved, holding.epoch, self.settings.epochs[room] ?? 0) + 1
             guard OwnerRecord.epochs.contains(epoch) else { return }
             self.holdings[room]?.move = ClusterHolding.Move(
                 handover: Handover(to: target, epoch: epoch),

@@ -100,10 +100,13 @@ extension ClusterMachine {
 
     // MARK: Rooms that this host does not hold
 
-    /// What this host can take in addition, with its claims in flight.
+    /// What this host can take in addition to its rooms, its claims in flight, and the rooms that it is about to take.
     var freeCapacity: Int {
-        self.settings.record.capacity - self.view.loads[self.settings.host, default: 0]
-            - self.claiming.values.reduce(0, +)
+        let preparing = self.holdings.values.reduce(0) { sum, holding in
+            if case .preparing = holding.phase { sum + (holding.definition?.cost ?? 0) } else { sum }
+        }
+        return self.settings.record.capacity - self.view.loads[self.settings.host, default: 0]
+            - self.claiming.values.reduce(preparing, +)
     }
 
     /// The hosts for rankings; for this one, claims in flight count.
@@ -155,7 +158,7 @@ extension ClusterMachine {
                 return
             }
         }
-        self.claim(room, cost: usable?.record.cost ?? 0, now)
+        self.claim(room, cost: usable?.record.cost ?? self.local[room] ?? 0, now)
     }
 
     /// How long this host leaves a room to others that should have it; nil if it cannot have it.
@@ -189,6 +192,7 @@ extension ClusterMachine {
         )
         holding.leavesWhenCutOff = usable.leavesWhenCutOff
         self.holdings[room] = holding
+        self.placement = nil
         self.wake(room, at: now + self.settings.handoverLimit)
     }
 
@@ -294,11 +298,9 @@ extension ClusterMachine {
         _ now: Duration
     ) {
         self.busy.remove(room)
-        if self.claiming.removeValue(forKey: room) != nil {
-            self.placement = nil
-            self.dirty.formUnion(self.waitingForTurn)
-            self.waitingForTurn = []
-        }
+        if self.claiming.removeValue(forKey: room) != nil { self.placement = nil }
+        self.dirty.formUnion(self.waitingForTurn)
+        self.waitingForTurn = []
         self.dirty.insert(room)
         self.written(write.puts, result, under: write.lease, now)
         switch result {
@@ -435,6 +437,10 @@ extension ClusterMachine {
     /// Whether a write about a room may be sent; if not yet, the room is looked at again.
     private mutating func mayWrite(_ room: String, _ now: Duration) -> Bool {
         guard self.isConnected, !self.busy.contains(room) else { return false }
+        guard self.busy.count < self.settings.maximumWrites else {
+            self.waitingForTurn.insert(room)
+            return false
+        }
         if let retry = self.writeRetry[room] {
             guard now >= retry else {
                 self.wake(room, at: retry)

@@ -83,7 +83,7 @@ public struct ClusterMachine: Sendable {
     var busy: Set<String> = []
     /// When a write about a room that failed may be tried again.
     var writeRetry: [String: Duration] = [:]
-    /// Rooms to claim when one of the claims in flight is answered.
+    /// Rooms to look at again when one of the writes in flight is answered.
     var waitingForTurn: Set<String> = []
     /// Claims in flight: the cost of each room.
     var claiming: [String: Int] = [:]

@@ -93,6 +93,34 @@ import Testing
         #expect(driver.machine.holdings.count == 60)
     }
 
+    /// Of the lease that was revoked: every claim is put again, some at a time.
+    @Test func writesAreBounded() {
+        let rooms = (0..<100).map { "room-\($0)" }
+        var driver = ClusterDriver(rooms: rooms, hasOther: false) { $0.record.capacity = 100 }
+        driver.connect()
+        driver.pass(.seconds(10))
+        #expect(driver.machine.holdings.count == 100)
+        for id in driver.etcd.leases.keys { _ = driver.etcd.end(id) }
+        driver.news()
+        let writes = driver.open.count { driver.isClaim($0.request) }
+        #expect(writes == 32)
+        driver.pass(.seconds(2))
+        #expect(rooms.allSatisfy { driver.claim($0)?.epoch == 1 && driver.phase(of: $0) == "held" })
+    }
+
+    /// Several rooms are handed over at a time: each counts before it is owned.
+    @Test func capacityIsKeptByASuccessor() {
+        let rooms = ["r1", "r2", "r3"]
+        var driver = ClusterDriver(rooms: rooms) { $0.record.capacity = 2 }
+        for room in rooms {
+            let handover = Handover(to: "a", epoch: 2)
+            driver.put(.claim(room), ClaimRecord(host: "b", epoch: 1, phase: .joined, handover: handover).text)
+            driver.put(.owner(room), OwnerRecord(epoch: 1, host: "b", handover: handover).text)
+        }
+        driver.connect()
+        #expect(driver.machine.holdings.count == 2)
+    }
+
     @Test func capacityIsKept() {
         var driver = ClusterDriver(rooms: ["r1", "r2", "r3"], hasOther: false) { $0.record.capacity = 5 }
         for room in ["r1", "r2", "r3"] { driver.put(.room(room), ClusterDriver.definition(#","cost":2"#)) }
@@ -278,7 +306,7 @@ import Testing
         other.life = "another"
         driver.put(.host("a"), other.text)
         driver.connect()
-        driver.pass(.seconds(30))
+        driver.pass(.seconds(200))
         #expect(driver.events == [.connected(id: "one"), .nameTaken(life: "another")])
         #expect(driver.machine.holdings.isEmpty)
         // As the run before, whose lease ends.
