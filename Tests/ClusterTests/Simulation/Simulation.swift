@@ -478,6 +478,8 @@ final class Simulation {
     }
 
     private func stopped(_ host: SimulatedHost) {
+        let isUndisturbed = host.links.allSatisfy(\.self) && !host.losesAnswers && self.now > host.disturbed + 5_000_000
+        if isUndisturbed { self.checker.hasStopped(life: "life-\(host.index)-\(host.life)") }
         host.machine = nil
         host.watch = nil
         host.life += 1
