@@ -41,6 +41,18 @@ import Testing
         #expect(claims > 500 && handovers > 10 && moves > 10, "\(claims), \(handovers), \(moves)")
     }
 
+    /// As large as one cluster is meant to be; for a release build.
+    @Test(.enabled(if: isLong)) func aLargeClusterHoldsThem() {
+        var size = Simulation.Size()
+        (size.hosts, size.rooms, size.faults) = (50, 5000, 4...4)
+        (size.faultsEnd, size.end) = (60_000_000, 145_000_000)
+        size.kinds = [.kill, .powerOff, .cutOffStore, .leaderLost]
+        let simulation = Simulation(seed: 1, size: size)
+        simulation.run()
+        #expect(simulation.violation == nil)
+        #expect(simulation.checker.claimsSeen > 10_000)
+    }
+
     /// A bug in the code around the machine violates an invariant in one of 200 seeds.
     ///
     /// In the gate their faults are those that show it most often, without the quiet minute at the end.
