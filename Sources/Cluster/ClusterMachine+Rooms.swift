@@ -70,7 +70,7 @@ extension ClusterMachine {
     }
 
     mutating func examined(_ room: String, _ revision: Revision, _ verdict: RoomVerdict) {
-        guard let known = self.verdicts[room], known.revision == revision, known.verdict == nil else { return }
+        guard let known = self.verdicts[room], known.revision == revision, known.verdict != verdict else { return }
         self.examinedAs(verdict, room, revision)
         self.dirty.insert(room)
     }
@@ -240,7 +240,7 @@ extension ClusterMachine {
         holding.leavesWhenCutOff = usable?.leavesWhenCutOff ?? false
         self.holdings[room] = holding
         self.unclaimed[room] = nil
-        self.settings.epochs[room] = claim.epoch
+        self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, claim.epoch)
         self.dirty.insert(room)
         self.report(.claimed(room: room, epoch: claim.epoch, from: previous))
     }
@@ -249,7 +249,7 @@ extension ClusterMachine {
     private mutating func take(_ room: String, from previous: String?) {
         guard let epoch = self.holdings[room]?.epoch else { return }
         self.holdings[room]?.phase = .held
-        self.settings.epochs[room] = epoch
+        self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, epoch)
         self.report(.claimed(room: room, epoch: epoch, from: previous))
     }
 

@@ -137,7 +137,7 @@ import Testing
         #expect(driver.machine.holdings.count == 2 && driver.machine.holdings[held] == nil)
     }
 
-    @Test func whatThisHostCannotRunIsNotClaimed() {
+    @Test func whatThisHostCannotRunIsNotClaimed() throws {
         var driver = ClusterDriver(rooms: ["newer", "broken", "secret", "elsewhere"], hasOther: false)
         driver.verdict = .unusable("secret: the file /x does not exist")
         driver.put(.room("newer"), #"{"schema":2,"room":{"url":"x"}}"#)
@@ -152,6 +152,11 @@ import Testing
         #expect(driver.events.contains(.unusable(.room("newer"), newer)))
         #expect(driver.events.count { if case .unusable = $0 { true } else { false } } == 4, "each is said once")
         #expect(driver.machine.view.rooms["newer"]?.reading.record == nil)
+        // The file appears.
+        let revision = try #require(driver.stored(.room("secret"))).modified
+        driver.feed(.examined(room: "secret", revision, .usable(leavesWhenCutOff: false)))
+        driver.pass(.seconds(1))
+        #expect(driver.machine.holdings.keys.sorted() == ["secret"])
     }
 
     @Test func anOwnerOfANewerSchemaIsNotOverwritten() {
