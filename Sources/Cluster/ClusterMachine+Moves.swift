@@ -34,7 +34,7 @@ extension ClusterMachine {
                 deadline: now + self.settings.handoverLimit
             )
             self.wake(room, at: now + self.settings.handoverLimit)
-        } else if urgency == .now || (!holding.isOccupied && target != nil) {
+        } else if urgency == .now || (!holding.isInUse && target != nil) {
             self.holdings[room]?.phase = .leaving(next: target)
         }
     }
@@ -50,10 +50,10 @@ extension ClusterMachine {
         if let deadline = self.drainDeadline {
             if now >= deadline { return .now }
             self.wake(room, at: deadline)
-            return holding.isOccupied ? nil : .whenPossible
+            return holding.isInUse ? nil : .whenPossible
         }
         if !Placement.allows(self.settings.record.labels, definition) {
-            return holding.isOccupied ? nil : .whenPossible
+            return holding.isInUse ? nil : .whenPossible
         }
         return holding.balanceTo == nil ? nil : .whenPossible
     }

@@ -34,7 +34,9 @@ extension ClusterMachine {
         guard let holding = self.holdings[room] else { return }
         self.dirty.insert(room)
         switch news {
-        case .joined: self.holdings[room]?.isJoined = true
+        case .joined:
+            self.holdings[room]?.isJoined = true
+            self.holdings[room]?.isOccupied = true
         case .left: self.holdings[room]?.isJoined = false
         case .gone:
             guard holding.assignment == nil else { return }

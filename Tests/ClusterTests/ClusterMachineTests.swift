@@ -342,6 +342,17 @@ import Testing
         #expect(driver.machine.view.hosts["a"]?.record?.isDraining == true)
     }
 
+    /// Nobody has said yet who is in the room.
+    @Test func aRoomOfWhichNothingIsKnownIsNotMoved() {
+        var driver = ClusterDriver()
+        driver.hold()
+        driver.feed(.room("r", .left))
+        driver.feed(.room("r", .joined))
+        driver.feed(.drain(deadline: driver.now + .seconds(60)))
+        driver.calm()
+        #expect(driver.phase == "held" && driver.claim()?.handover == nil)
+    }
+
     @Test func aCallEndsBeforeItsRoomMoves() {
         var driver = ClusterDriver()
         driver.hold()
