@@ -33,8 +33,8 @@ public struct ClusterHolding: Sendable, Hashable {
     public internal(set) var phase: Phase
     /// Whether we are a member.
     public internal(set) var isJoined = false
-    /// Whether others are in the room.
-    public internal(set) var isOccupied = false
+    /// Whether others are in the room; true until it is known.
+    public internal(set) var isOccupied = true
     /// Whether one more member may come.
     public internal(set) var takesOneMore = false
     /// Our recording; nil before the first.
@@ -60,6 +60,9 @@ public struct ClusterHolding: Sendable, Hashable {
     init(epoch: Int, phase: Phase, continues: RecordingPointer?, definition: RoomRecord?) {
         (self.epoch, self.phase, self.continues, self.definition) = (epoch, phase, continues, definition)
     }
+
+    /// Whether a move would concern people.
+    var isInUse: Bool { self.isJoined && self.isOccupied }
 
     /// Whether this is a room of this host's own configuration.
     var isLocal: Bool { self.definition == nil }

@@ -28,6 +28,8 @@ public enum ClusterInput: Sendable, Hashable {
     /// News of a watch.
     case watched(ClusterWatchID, StoreWatchUpdate)
     /// Whether this host can run a room as it is defined in this revision: the answer to `ClusterAction.examine`.
+    ///
+    /// Another answer may follow, as when a secret appears.
     case examined(room: String, Revision, RoomVerdict)
     /// News of a room that this host is in.
     case room(String, RoomNews)

@@ -213,7 +213,9 @@ extension ClusterMachine {
         // They outlive a store that is replaced by an empty one.
         for room in change.rooms {
             guard let epoch = self.view.owners[room]?.record?.highestEpoch else { continue }
-            self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, epoch)
+            let known = self.settings.epochs[room]
+            guard known != nil || self.settings.epochs.count < ClusterView.maximumKeys else { continue }
+            self.settings.epochs[room] = max(known ?? 0, epoch)
         }
         if change.meta, self.isSeen { self.identify(now, wasConnected: self.isConnected) }
         for (host, entry) in change.goneHosts where host != self.settings.host {
@@ -244,7 +246,12 @@ extension ClusterMachine {
             } else {
                 self.settings.id = meta.id
                 self.isOurs = true
-                self.reported = []
+                self.reported = self.reported.filter { event in
+                    switch event {
+                    case .notInitialised, .otherCluster, .tooOld: false
+                    default: true
+                    }
+                }
             }
         case (let reading?, _): self.reportOnce(.unusable(.meta, reading.problem ?? ""))
         }

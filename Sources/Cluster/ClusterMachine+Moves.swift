@@ -27,14 +27,14 @@ extension ClusterMachine {
                 return
             }
             let reserved = self.view.owners[room]?.record?.highestEpoch ?? 0
-            let epoch = max(reserved, holding.epoch) + 1
+            let epoch = max(reserved, holding.epoch, self.settings.epochs[room] ?? 0) + 1
             guard OwnerRecord.epochs.contains(epoch) else { return }
             self.holdings[room]?.move = ClusterHolding.Move(
                 handover: Handover(to: target, epoch: epoch),
                 deadline: now + self.settings.handoverLimit
             )
             self.wake(room, at: now + self.settings.handoverLimit)
-        } else if urgency == .now || (!holding.isOccupied && target != nil) {
+        } else if urgency == .now || (!holding.isInUse && target != nil) {
             self.holdings[room]?.phase = .leaving(next: target)
         }
     }
@@ -50,10 +50,10 @@ extension ClusterMachine {
         if let deadline = self.drainDeadline {
             if now >= deadline { return .now }
             self.wake(room, at: deadline)
-            return holding.isOccupied ? nil : .whenPossible
+            return holding.isInUse ? nil : .whenPossible
         }
         if !Placement.allows(self.settings.record.labels, definition) {
-            return holding.isOccupied ? nil : .whenPossible
+            return holding.isInUse ? nil : .whenPossible
         }
         return holding.balanceTo == nil ? nil : .whenPossible
     }

@@ -34,7 +34,9 @@ extension ClusterMachine {
         guard let holding = self.holdings[room] else { return }
         self.dirty.insert(room)
         switch news {
-        case .joined: self.holdings[room]?.isJoined = true
+        case .joined:
+            self.holdings[room]?.isJoined = true
+            self.holdings[room]?.isOccupied = true
         case .left: self.holdings[room]?.isJoined = false
         case .gone:
             guard holding.assignment == nil else { return }
@@ -70,7 +72,7 @@ extension ClusterMachine {
     }
 
     mutating func examined(_ room: String, _ revision: Revision, _ verdict: RoomVerdict) {
-        guard let known = self.verdicts[room], known.revision == revision, known.verdict == nil else { return }
+        guard let known = self.verdicts[room], known.revision == revision, known.verdict != verdict else { return }
         self.examinedAs(verdict, room, revision)
         self.dirty.insert(room)
     }
@@ -100,10 +102,13 @@ extension ClusterMachine {
 
     // MARK: Rooms that this host does not hold
 
-    /// What this host can take in addition, with its claims in flight.
+    /// What this host can take in addition to its rooms, its claims in flight, and the rooms that it is about to take.
     var freeCapacity: Int {
-        self.settings.record.capacity - self.view.loads[self.settings.host, default: 0]
-            - self.claiming.values.reduce(0, +)
+        let preparing = self.holdings.values.reduce(0) { sum, holding in
+            if case .preparing = holding.phase { sum + (holding.definition?.cost ?? 0) } else { sum }
+        }
+        return self.settings.record.capacity - self.view.loads[self.settings.host, default: 0]
+            - self.claiming.values.reduce(preparing, +)
     }
 
     /// The hosts for rankings; for this one, claims in flight count.
@@ -155,7 +160,7 @@ extension ClusterMachine {
                 return
             }
         }
-        self.claim(room, cost: usable?.record.cost ?? 0, now)
+        self.claim(room, cost: usable?.record.cost ?? self.local[room] ?? 0, now)
     }
 
     /// How long this host leaves a room to others that should have it; nil if it cannot have it.
@@ -189,6 +194,7 @@ extension ClusterMachine {
         )
         holding.leavesWhenCutOff = usable.leavesWhenCutOff
         self.holdings[room] = holding
+        self.placement = nil
         self.wake(room, at: now + self.settings.handoverLimit)
     }
 
@@ -236,7 +242,7 @@ extension ClusterMachine {
         holding.leavesWhenCutOff = usable?.leavesWhenCutOff ?? false
         self.holdings[room] = holding
         self.unclaimed[room] = nil
-        self.settings.epochs[room] = claim.epoch
+        self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, claim.epoch)
         self.dirty.insert(room)
         self.report(.claimed(room: room, epoch: claim.epoch, from: previous))
     }
@@ -245,7 +251,7 @@ extension ClusterMachine {
     private mutating func take(_ room: String, from previous: String?) {
         guard let epoch = self.holdings[room]?.epoch else { return }
         self.holdings[room]?.phase = .held
-        self.settings.epochs[room] = epoch
+        self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, epoch)
         self.report(.claimed(room: room, epoch: epoch, from: previous))
     }
 
@@ -294,11 +300,9 @@ extension ClusterMachine {
         _ now: Duration
     ) {
         self.busy.remove(room)
-        if self.claiming.removeValue(forKey: room) != nil {
-            self.placement = nil
-            self.dirty.formUnion(self.waitingForTurn)
-            self.waitingForTurn = []
-        }
+        if self.claiming.removeValue(forKey: room) != nil { self.placement = nil }
+        self.dirty.formUnion(self.waitingForTurn)
+        self.waitingForTurn = []
         self.dirty.insert(room)
         self.written(write.puts, result, under: write.lease, now)
         switch result {
@@ -319,7 +323,7 @@ extension ClusterMachine {
                 } else {
                     self.hold(room, record, from: previous)
                 }
-                if self.lease?.isValid != true { self.doubt(room, "the lease ended while it was claimed") }
+                if !self.isConnected { self.doubt(room, "the lease may have ended while it was claimed") }
             case .update: break
             case .release(let next):
                 self.merge(self.view.take(nil, of: .claim(room), at: answer.revision), now)
@@ -435,6 +439,10 @@ extension ClusterMachine {
     /// Whether a write about a room may be sent; if not yet, the room is looked at again.
     private mutating func mayWrite(_ room: String, _ now: Duration) -> Bool {
         guard self.isConnected, !self.busy.contains(room) else { return false }
+        guard self.busy.count < self.settings.maximumWrites else {
+            self.waitingForTurn.insert(room)
+            return false
+        }
         if let retry = self.writeRetry[room] {
             guard now >= retry else {
                 self.wake(room, at: retry)

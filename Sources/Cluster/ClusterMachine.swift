@@ -83,7 +83,7 @@ public struct ClusterMachine: Sendable {
     var busy: Set<String> = []
     /// When a write about a room that failed may be tried again.
     var writeRetry: [String: Duration] = [:]
-    /// Rooms to claim when one of the claims in flight is answered.
+    /// Rooms to look at again when one of the writes in flight is answered.
     var waitingForTurn: Set<String> = []
     /// Claims in flight: the cost of each room.
     var claiming: [String: Int] = [:]
@@ -142,6 +142,7 @@ public struct ClusterMachine: Sendable {
 
     /// When `.tick` is due, if nothing happens before; nil when nothing is waited for.
     public var nextDeadline: Duration? {
+        guard !self.hasStopped else { return nil }
         var deadlines: [Duration?] = [self.due.values.min()]
         switch self.leaseState {
         case .none(let retry): if !self.isStopping { deadlines.append(retry) }
@@ -272,7 +273,8 @@ public struct ClusterMachine: Sendable {
             self.leaseState = .ended
             return
         }
-        guard !self.requests.values.contains(.revocation) else { return }
+        // Other hosts are to see first that it stops in order.
+        guard !self.isHostBusy, !self.requests.values.contains(.revocation) else { return }
         self.send(.revoke(lease.id), for: .revocation)
     }
 }

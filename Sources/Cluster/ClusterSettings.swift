@@ -52,6 +52,8 @@ public struct ClusterSettings: Sendable, Hashable {
     var claimStep = Duration.milliseconds(300)
     /// The most claims without an answer.
     var maximumClaims = 8
+    /// The most writes about rooms without an answer, with the claims.
+    var maximumWrites = 32
     /// The most claims in a second.
     var claimsPerSecond = 20
     /// How long an owner that lost a room waits for its successor to join.

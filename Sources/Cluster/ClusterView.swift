@@ -27,7 +27,9 @@ public struct ClusterView: Sendable {
         public internal(set) var rooms: Set<String> = []
         /// Whether hosts changed.
         public internal(set) var hosts = false
-        /// Hosts whose record was deleted, with that record.
+        /// Hosts whose record was deleted while this host watched, with that record.
+        ///
+        /// A listing does not say whether a host stopped in order before it went.
         public internal(set) var goneHosts: [String: Entry<HostRecord>] = [:]
         /// Whether the identity of the cluster changed.
         public internal(set) var meta = false
@@ -97,6 +99,7 @@ public struct ClusterView: Sendable {
             self.put(key, value, &change)
         }
         self.news = []
+        change.goneHosts = [:]
         return change
     }
 

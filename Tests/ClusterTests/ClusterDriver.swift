@@ -158,13 +158,18 @@ struct ClusterDriver {
     var phase: String { self.phase(of: "r") }
 
     func phase(of room: String) -> String {
-        switch self.machine.holdings[room]?.phase {
+        if let phase = self.machine.holdings[room]?.phase { return Self.name(phase) }
+        return self.open.contains { self.isClaim($0.request, of: room) } ? "claiming" : "-"
+    }
+
+    /// The name of a phase, without its values.
+    static func name(_ phase: ClusterHolding.Phase) -> String {
+        switch phase {
         case .held: "held"
         case .uncertain: "uncertain"
         case .preparing: "preparing"
         case .lost: "lost"
         case .leaving: "leaving"
-        case nil: self.open.contains { self.isClaim($0.request, of: room) } ? "claiming" : "-"
         }
     }
 

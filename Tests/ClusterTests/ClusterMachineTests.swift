@@ -93,6 +93,34 @@ import Testing
         #expect(driver.machine.holdings.count == 60)
     }
 
+    /// Of the lease that was revoked: every claim is put again, some at a time.
+    @Test func writesAreBounded() {
+        let rooms = (0..<100).map { "room-\($0)" }
+        var driver = ClusterDriver(rooms: rooms, hasOther: false) { $0.record.capacity = 100 }
+        driver.connect()
+        driver.pass(.seconds(10))
+        #expect(driver.machine.holdings.count == 100)
+        for id in driver.etcd.leases.keys { _ = driver.etcd.end(id) }
+        driver.news()
+        let writes = driver.open.count { driver.isClaim($0.request) }
+        #expect(writes == 32)
+        driver.pass(.seconds(2))
+        #expect(rooms.allSatisfy { driver.claim($0)?.epoch == 1 && driver.phase(of: $0) == "held" })
+    }
+
+    /// Several rooms are handed over at a time: each counts before it is owned.
+    @Test func capacityIsKeptByASuccessor() {
+        let rooms = ["r1", "r2", "r3"]
+        var driver = ClusterDriver(rooms: rooms) { $0.record.capacity = 2 }
+        for room in rooms {
+            let handover = Handover(to: "a", epoch: 2)
+            driver.put(.claim(room), ClaimRecord(host: "b", epoch: 1, phase: .joined, handover: handover).text)
+            driver.put(.owner(room), OwnerRecord(epoch: 1, host: "b", handover: handover).text)
+        }
+        driver.connect()
+        #expect(driver.machine.holdings.count == 2)
+    }
+
     @Test func capacityIsKept() {
         var driver = ClusterDriver(rooms: ["r1", "r2", "r3"], hasOther: false) { $0.record.capacity = 5 }
         for room in ["r1", "r2", "r3"] { driver.put(.room(room), ClusterDriver.definition(#","cost":2"#)) }
@@ -109,7 +137,7 @@ import Testing
         #expect(driver.machine.holdings.count == 2 && driver.machine.holdings[held] == nil)
     }
 
-    @Test func whatThisHostCannotRunIsNotClaimed() {
+    @Test func whatThisHostCannotRunIsNotClaimed() throws {
         var driver = ClusterDriver(rooms: ["newer", "broken", "secret", "elsewhere"], hasOther: false)
         driver.verdict = .unusable("secret: the file /x does not exist")
         driver.put(.room("newer"), #"{"schema":2,"room":{"url":"x"}}"#)
@@ -124,6 +152,11 @@ import Testing
         #expect(driver.events.contains(.unusable(.room("newer"), newer)))
         #expect(driver.events.count { if case .unusable = $0 { true } else { false } } == 4, "each is said once")
         #expect(driver.machine.view.rooms["newer"]?.reading.record == nil)
+        // The file appears.
+        let revision = try #require(driver.stored(.room("secret"))).modified
+        driver.feed(.examined(room: "secret", revision, .usable(leavesWhenCutOff: false)))
+        driver.pass(.seconds(1))
+        #expect(driver.machine.holdings.keys.sorted() == ["secret"])
     }
 
     @Test func anOwnerOfANewerSchemaIsNotOverwritten() {
@@ -278,7 +311,7 @@ import Testing
         other.life = "another"
         driver.put(.host("a"), other.text)
         driver.connect()
-        driver.pass(.seconds(30))
+        driver.pass(.seconds(200))
         #expect(driver.events == [.connected(id: "one"), .nameTaken(life: "another")])
         #expect(driver.machine.holdings.isEmpty)
         // As the run before, whose lease ends.
@@ -307,6 +340,17 @@ import Testing
         driver.leave()
         #expect(driver.events.contains(.drained))
         #expect(driver.machine.view.hosts["a"]?.record?.isDraining == true)
+    }
+
+    /// Nobody has said yet who is in the room.
+    @Test func aRoomOfWhichNothingIsKnownIsNotMoved() {
+        var driver = ClusterDriver()
+        driver.hold()
+        driver.feed(.room("r", .left))
+        driver.feed(.room("r", .joined))
+        driver.feed(.drain(deadline: driver.now + .seconds(60)))
+        driver.calm()
+        #expect(driver.phase == "held" && driver.claim()?.handover == nil)
     }
 
     @Test func aCallEndsBeforeItsRoomMoves() {

@@ -100,11 +100,16 @@ import Testing
     @Test func hostsThatVanishAreNamed() {
         var view = self.view
         let record = ClusterDriver.record("b")
+        let value = Self.value(.host("b"), record.text, 5)
         view.beginListing()
-        _ = view.list([Self.value(.host("b"), record.text, 5)], at: Revision(5))
-        view.beginListing()
-        let change = view.list([], at: Revision(6))
+        _ = view.list([value], at: Revision(5))
+        let change = view.take(.delete(key: value.key, Revision(6)))
         #expect(change.hosts && change.goneHosts.mapValues(\.record) == ["b": record])
+        view.beginListing()
+        _ = view.list([Self.value(.host("b"), record.text, 7)], at: Revision(7))
+        view.beginListing()
+        let listing = view.list([], at: Revision(8))
+        #expect(listing.hosts && listing.goneHosts.isEmpty && view.hosts.isEmpty)
     }
 
     @Test func foreignKeysAreNamedAndCounted() {

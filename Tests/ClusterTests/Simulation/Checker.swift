@@ -21,6 +21,8 @@ final class Checker {
     private var generation = 1
     private var gapSince: [String: Int] = [:]
     private var moves: [Int] = []
+    private var begun: Set<String> = []
+    private var orderly: Set<String> = []
     private var once: Set<ClusterEvent> = []
     private var transactionsBeforeQuiet: Int?
     /// When a fault of the store was last over.
@@ -62,7 +64,7 @@ final class Checker {
             self.unclaimedSince[room] = self.now
         case (.owner(let room), .put(let value)):
             let record = RecordReading<OwnerRecord>(value.value).record
-            if let record, record.next != nil { self.begunMove(room, record.host) }
+            if let record, let next = record.next { self.begunMove(room, record.host, "\(record.epoch) \(next)") }
             self.owners[room] = record
         case (.host(let name), .put): if self.registeredSince[name] == nil { self.registeredSince[name] = self.now }
         case (.host(let name), .delete): self.registeredSince[name] = nil
@@ -106,12 +108,14 @@ final class Checker {
         self.claims[room] = record
         if let before, before.host != record.host {
             self.handoversSeen += 1
-            if before.handover?.to != record.host {
+            // In a store that lost its past, an owner with a higher epoch takes the claim of one with a lower.
+            let isHigher = self.generation > 1 && record.epoch > before.epoch
+            if before.handover?.to != record.host, !isHigher {
                 self.fail("\(room): \(record.host) took a claim of \(before.host) that was not handed over")
             }
         }
         if before == nil { self.checkFirstRefusal(room, record) }
-        if let handover = record.handover, handover != before?.handover { self.begunMove(room, record.host) }
+        if let handover = record.handover { self.begunMove(room, record.host, "\(handover.epoch)") }
         let previous = before?.host ?? self.owners[room]?.host
         let isPlanned = before?.handover?.to == record.host || self.owners[room]?.handover?.to == record.host
         if let previous, previous != record.host, !isPlanned, self.owners[room]?.next == nil {
@@ -132,15 +136,18 @@ final class Checker {
     /// A room has another host without a plan: something failed.
     private func moved(_ room: String, _ previous: String, _ record: ClaimRecord) {
         guard let host = self.host(previous), host.isHealthy, !host.isDraining, self.isStoreCalm,
-            self.now > host.healthySince + 15_000_000, self.now > host.disturbed + 15_000_000
+            self.now > host.healthySince + 15_000_000, self.now > host.disturbed + 15_000_000,
+            self.simulation.hosts.allSatisfy({ self.now > $0.lostEvents + 70_000_000 })
         else { return }
         self.fail("\(room): moved from \(previous) to \(record.host) while nothing failed")
     }
 
     /// A host that does not drain moves a room to balance.
-    private func begunMove(_ room: String, _ name: String) {
+    private func begunMove(_ room: String, _ name: String, _ id: String) {
+        // A claim that is put again says the same.
+        guard self.begun.insert("\(self.generation) \(room) \(name) \(id)").inserted else { return }
         // What it began while it drained, or in the store before, continues.
-        guard let host = self.host(name), !host.isDraining, self.now > host.drainedAt + 2_000_000,
+        guard let host = self.host(name), !host.isDraining, self.now > host.drainedAt + 15_000_000,
             self.now > self.storeDisturbed + 25_000_000
         else { return }
         self.movesSeen += 1
@@ -189,7 +196,15 @@ final class Checker {
         self.memberAt["\(room) \(host.name)"] = self.now
     }
 
+    /// A host stopped in order, and could say so.
+    func hasStopped(life: String) { if self.isStoreCalm { self.orderly.insert(life) } }
+
     func reported(_ event: ClusterEvent, by host: SimulatedHost) {
+        if case .hostLost(let name, let life, _) = event, self.orderly.contains(life),
+            self.now > host.lostEvents + 70_000_000
+        {
+            self.fail("\(name) is reported as lost, and stopped in order")
+        }
         switch event {
         case .claimed, .hostLost:
             if !self.once.insert(event).inserted { self.fail("\(event) is reported twice, now by \(host.name)") }
@@ -270,8 +285,9 @@ final class Checker {
             let isMember = self.host(claim.host)?.presences[room]?.visit != nil
             let isFull = self.simulation.server.rooms[room]?.takesOneMore == false
             if !isMember, !isFull { self.fail("\(room): \(claim.host) owns it and is not there") }
-            for host in self.simulation.hosts where host.presences[room]?.visit != nil && host.name != claim.host {
-                if claim.handover?.to != host.name {
+            // Where rooms are moved to balance, one may just move.
+            for host in self.simulation.hosts where self.simulation.rebalancing == .never && host.name != claim.host {
+                if host.presences[room]?.visit != nil {
                     self.fail("\(room): \(host.name) is still there, and \(claim.host) owns it")
                 }
             }

@@ -28,10 +28,11 @@ extension Simulation {
         case .leaderLost: self.etcd.stall(until: self.now + self.random.pick(800_000...2_500_000))
         case .quorumLost: self.etcd.stall(until: self.now + min(fault.duration, 25_000_000))
         case .leaseRevoked, .leaseRevokedAndLie:
+            let key = ClusterKey.host(host.name).text(cluster: Self.cluster)
+            guard let lease = self.etcd.values[key]?.lease else { return }
             host.disturbed = self.now
             if fault.kind == .leaseRevokedAndLie { host.liesUntil = self.now + fault.duration }
-            let key = ClusterKey.host(host.name).text(cluster: Self.cluster)
-            if let lease = self.etcd.values[key]?.lease { self.changed(self.etcd.end(lease)) }
+            self.changed(self.etcd.end(lease))
         case .watchLost:
             self.disturb(host, fault) {
                 $0.losesEvents = $1

@@ -13,7 +13,7 @@ final class Simulation {
         var faultsEnd = 80_000_000
         /// When it ends.
         var end = 165_000_000
-        var maximumFaults = 6
+        var faults = 1...6
         var kinds = Fault.Kind.allCases
         /// Whether the last minute is without faults, and nothing may happen in it.
         var hasQuietEnd = true
@@ -68,7 +68,7 @@ final class Simulation {
 
     /// Faults from a seed.
     private static func faults(_ size: Size, _ random: inout SeededGenerator) -> [Fault] {
-        (0..<random.pick(1...size.maximumFaults)).map { _ in
+        (0..<random.pick(size.faults)).map { _ in
             let time = random.pick(20_000_000...size.faultsEnd - 25_000_000)
             let longest = size.faultsEnd - time
             let isShort = random.pick(0...1) == 0
@@ -478,6 +478,8 @@ final class Simulation {
     }
 
     private func stopped(_ host: SimulatedHost) {
+        let isUndisturbed = host.links.allSatisfy(\.self) && !host.losesAnswers && self.now > host.disturbed + 5_000_000
+        if isUndisturbed { self.checker.hasStopped(life: "life-\(host.index)-\(host.life)") }
         host.machine = nil
         host.watch = nil
         host.life += 1

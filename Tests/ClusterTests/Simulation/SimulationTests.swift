@@ -41,6 +41,18 @@ import Testing
         #expect(claims > 500 && handovers > 10 && moves > 10, "\(claims), \(handovers), \(moves)")
     }
 
+    /// Also with more rooms than claims in a second.
+    @Test(.enabled(if: isLong)) func aLargeClusterHoldsThem() {
+        var size = Simulation.Size()
+        (size.hosts, size.rooms, size.faults) = (12, 400, 4...4)
+        (size.faultsEnd, size.end) = (60_000_000, 145_000_000)
+        size.kinds = [.kill, .powerOff, .cutOffStore, .leaderLost]
+        let simulation = Simulation(seed: 1, size: size)
+        simulation.run()
+        #expect(simulation.violation == nil)
+        #expect(simulation.checker.claimsSeen > 900)
+    }
+
     /// A bug in the code around the machine violates an invariant in one of 200 seeds.
     ///
     /// In the gate their faults are those that show it most often, without the quiet minute at the end.
@@ -48,6 +60,7 @@ import Testing
         var size = Simulation.Size()
         if !Self.isLong {
             size.kinds = planted.kinds
+            size.faults = 6...10
             size.end = size.faultsEnd
             size.hasQuietEnd = false
         }
