@@ -49,7 +49,7 @@ extension DaemonConfiguration {
         try Self.parseWithPipelines(text: try Self.text(path: path), file: path, values: values)
     }
 
-    private static func text(path: String) throws(ConfigurationError) -> String {
+    static func text(path: String) throws(ConfigurationError) -> String {
         do {
             return try BoundedFile.text(path: path, maximumBytes: Self.maximumBytes)
         } catch {

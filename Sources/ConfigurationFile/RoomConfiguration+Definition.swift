@@ -34,6 +34,31 @@ extension RoomConfiguration {
         return try Self.room(name: name, tree: tree, problems: problems)
     }
 
+    /// Reads one room's definition from a file, `${…}` and all; blocks as `DaemonConfiguration.load` does.
+    ///
+    /// - Parameters:
+    ///   - name: The room's name, with which the keys of problems begin.
+    ///   - texts: Values by key, in place of those of the file.
+    /// - Throws: `ConfigurationError` with every problem.
+    public static func load(
+        name: String,
+        path: String,
+        replacing texts: [String: String],
+        values: any ValueSource = ProcessValueSource()
+    ) throws(ConfigurationError) -> RoomConfiguration {
+        let problems = ProblemList(file: path)
+        var reader = YAMLText(problems: problems, values: values)
+        var tree = reader.tree(of: try DaemonConfiguration.text(path: path), key: name)
+        if case .mapping(let entries)? = tree?.content {
+            let given = texts.map { key, text in
+                let scalar = SourceNode.Scalar(text: text, written: text, form: .string)
+                return SourceNode.Entry(key: key, value: SourceNode(content: .scalar(scalar)))
+            }
+            tree?.content = .mapping(entries.filter { texts[$0.key] == nil } + given)
+        }
+        return try Self.room(name: name, tree: tree, problems: problems)
+    }
+
     /// The room with a JSON merge patch (RFC 7396) applied to its definition; `${…}` in the patch is refused.
     ///
     /// A member that is null takes a key away, so that its default holds again. What is secret does not go along to

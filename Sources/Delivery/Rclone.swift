@@ -34,6 +34,10 @@ public struct Rclone: Sendable {
     private static let mostOutput = 16 << 20
     private static let mostWords = 1 << 20
 
+    /// How setpriv runs it: it ends with its parent, a thread of swift-subprocess that lives as long as we do, and recordings
+    /// go first.
+    private static let manner = ["--pdeathsig", "KILL", "--", "nice", "-n", "19", "ionice", "-c", "3"]
+
     private let spec: UploadSpec
     private let environment: [String: String]
 
@@ -59,6 +63,9 @@ public struct Rclone: Sendable {
             "RCLONE_S3_UPLOAD_CONCURRENCY": "2", "GOMEMLIMIT": "100MiB",
             // Several would write a file of full size with holes, which looks whole if they are killed.
             "RCLONE_MULTI_THREAD_STREAMS": "0",
+            // rclone's own but for the backslash, which SeaweedFS takes for a slash, and for control characters, with which a
+            // folder there cannot be listed.
+            "RCLONE_S3_ENCODING": "Slash,BackSlash,Ctl,Del,InvalidUtf8,Dot",
         ]
         environment.merge(settings) { $1 }
         if let config = spec.config { environment["RCLONE_CONFIG"] = config }
@@ -70,9 +77,13 @@ public struct Rclone: Sendable {
 
     /// What the remote has at a place; `nil` if it has no file there.
     public func look(_ place: String) async throws(RemoteFailure) -> Found? {
-        let kinds = ["MD5", "SHA-1", "SHA-256"].flatMap { ["--hash-type", $0] }
+        try await self.look(place, ["MD5", "SHA-1", "SHA-256"], limit: Self.callLimit)
+    }
+
+    private func look(_ place: String, _ functions: [String], limit: Duration) async throws(RemoteFailure) -> Found? {
+        let kinds = functions.flatMap { ["--hash-type", $0] }
         let command = ["lsjson", "--stat", "--hash", "--no-mimetype", "--no-modtime"] + kinds
-        let (code, output, words) = try await self.run(command + [place], limit: Self.callLimit)
+        let (code, output, words) = try await self.run(command + [Self.shown(place)], limit: limit)
         // 3 and 4: a folder or a file is not there.
         if code == 3 || code == 4 { return nil }
         guard code == 0 else { throw RemoteFailure(words: words, exitCode: code) }
@@ -94,24 +105,28 @@ public struct Rclone: Sendable {
 
     /// Puts a file at a place.
     public func send(_ path: String, to place: String, bytes: Int64) async throws(RemoteFailure) {
-        _ = try await self.call(["copyto", "--no-check-dest", path, place], limit: self.limit(ofBytes: bytes))
+        let ends = [path, place].map(Self.shown)
+        _ = try await self.call(["copyto", "--no-check-dest"] + ends, limit: self.limit(ofBytes: bytes))
     }
 
     /// Whether what is at a place is the file at a path; how that was seen, or in which way it differs.
+    ///
+    /// - Parameter ours: the checksums of the file that are known, by function.
     public func compare(
         _ path: String,
         bytes: Int64,
         with place: String,
-        found: Found
+        found: Found,
+        ours known: [String: String] = [:]
     ) async throws(RemoteFailure) -> Comparison {
         guard found.bytes == bytes || found.bytes < 0 else {
             return .different("\(found.bytes) bytes in place of \(bytes)")
         }
         if self.spec.verify == .checksum, let (function, value) = found.checksum {
-            let ours = try await self.hash(function, ofFile: path, bytes: bytes)
+            let ours = try await self.hash(function, ofFile: path, bytes: bytes, known)
             return ours == value ? .same("\(function):\(value)") : .different("another \(function)")
         }
-        let ours = try await self.hash("sha256", ofFile: path, bytes: bytes)
+        let ours = try await self.hash("sha256", ofFile: path, bytes: bytes, known)
         let theirs = try await self.hash("sha256", of: place, bytes: bytes, ["--download"])
         return ours == theirs ? .same("read:sha256:\(theirs)") : .different("another content")
     }
@@ -124,16 +139,40 @@ public struct Rclone: Sendable {
         case different(String)
     }
 
-    /// The checksum of a file of this host.
-    ///
-    /// - Parameter function: which one, as `hashsum` names it.
-    public func hash(_ function: String, ofFile path: String, bytes: Int64) async throws(RemoteFailure) -> String {
+    /// The checksums of a file of this host that most remotes have, by function; one reading gives them all.
+    public func hashes(ofFile path: String, bytes: Int64) async throws(RemoteFailure) -> [String: String] {
+        try await Self.reading(path) { () async throws(RemoteFailure) in
+            guard let found = try await self.look(path, ["MD5", "SHA-256"], limit: self.limit(ofBytes: bytes)) else {
+                throw RemoteFailure(.other, "rclone failed: it does not find it")
+            }
+            return found.hashes
+        }
+    }
+
+    /// The checksum of a file of this host, which may be known.
+    private func hash(
+        _ function: String,
+        ofFile path: String,
+        bytes: Int64,
+        _ known: [String: String]
+    ) async throws(RemoteFailure) -> String {
+        if let hash = known[function] { return hash }
+        return try await Self.reading(path) { () async throws(RemoteFailure) in
+            try await self.hash(function, of: path, bytes: bytes)
+        }
+    }
+
+    /// The remote is not to blame for a file of this host, whatever rclone's words are.
+    private static func reading<Value>(
+        _ path: String,
+        _ body: () async throws(RemoteFailure) -> Value
+    ) async throws(RemoteFailure) -> Value {
         do throws(RemoteFailure) {
-            return try await self.hash(function, of: path, bytes: bytes)
+            return try await body()
         } catch {
-            // The remote is not to blame, whatever rclone's words are.
             guard error.kind != .program else { throw error }
-            throw RemoteFailure(.other, "this host's file cannot be read: \(error.description)")
+            let words = error.description.split(separator: ": ", maxSplits: 1).last ?? ""
+            throw RemoteFailure(.other, "this host's file cannot be read, \(path): \(words)")
         }
     }
 
@@ -143,7 +182,8 @@ public struct Rclone: Sendable {
         bytes: Int64,
         _ flags: [String] = []
     ) async throws(RemoteFailure) -> String {
-        let output = try await self.call(["hashsum", function] + flags + [place], limit: self.limit(ofBytes: bytes))
+        let command = ["hashsum", function] + flags + [Self.shown(place)]
+        let output = try await self.call(command, limit: self.limit(ofBytes: bytes))
         guard let hash = String(decoding: output, as: UTF8.self).split(separator: " ").first, hash.count >= 32,
             hash.allSatisfy(\.isHexDigit)
         else { throw RemoteFailure(.other, "rclone could not compute \(function) of \(place)") }
@@ -159,7 +199,21 @@ public struct Rclone: Sendable {
     ///
     /// Other kinds of remotes have none, and refuse.
     public func cleanUp(_ folder: String) async throws(RemoteFailure) {
-        _ = try await self.run(["backend", "cleanup", folder, "-o", "max-age=0s"], limit: Self.callLimit)
+        _ = try await self.run(["backend", "cleanup", Self.shown(folder), "-o", "max-age=0s"], limit: Self.callLimit)
+    }
+
+    /// A path as rclone shows it, and finds it: control characters as their symbols, and such symbols quoted.
+    static func shown(_ path: String) -> String {
+        var shown = String.UnicodeScalarView()
+        for scalar in path.unicodeScalars {
+            switch scalar.value {
+            // The symbol of DEL follows that of the space.
+            case 0x01...0x1F, 0x7F: shown.append(Unicode.Scalar(0x2400 + min(scalar.value, 0x21)) ?? scalar)
+            case 0x2401...0x241F, 0x2421: shown.append(contentsOf: ["\u{201B}", scalar])
+            default: shown.append(scalar)
+            }
+        }
+        return String(shown)
     }
 
     // MARK: Recordings
@@ -218,10 +272,9 @@ public struct Rclone: Sendable {
         )
         do {
             let end = try await within(limit) { [options] () -> End in
-                // The parent is a thread of swift-subprocess that lives as long as we do.
                 let result = try await Subprocess.run(
                     .path("/usr/bin/setpriv"),
-                    arguments: Arguments(["--pdeathsig", "KILL", "--", program] + arguments),
+                    arguments: Arguments(Self.manner + [program] + arguments),
                     environment: environment,
                     platformOptions: options,
                     input: .none,
@@ -229,7 +282,7 @@ public struct Rclone: Sendable {
                     error: .string(limit: Self.mostWords)
                 )
                 let code: Int32? = if case .exited(let code) = result.terminationStatus { code } else { nil }
-                return (code, Data(result.standardOutput), result.standardError ?? "")
+                return (code, Data(result.standardOutput), result.standardError)
             }
             guard let end else { throw RemoteFailure(tookLongerThan: limit) }
             return end

@@ -205,7 +205,7 @@ public struct RoomSessionStateMachine: ~Copyable {
     private static func signallerEnded(_ state: consuming State, _ error: SignallingError?) -> Step {
         switch consume state {
         case .joining(let calls):
-            return Self.signallerEnded(calls, error)
+            return Self.signallerEnded(calls, error, hasJoined: false)
         case .joined(let calls):
             return Self.signallerEnded(calls, error)
         case .detached(let calls):
@@ -220,12 +220,14 @@ public struct RoomSessionStateMachine: ~Copyable {
         }
     }
 
-    private static func signallerEnded(_ calls: RoomCalls, _ error: SignallingError?) -> Step {
+    private static func signallerEnded(_ calls: RoomCalls, _ error: SignallingError?, hasJoined: Bool = true) -> Step {
         var calls = calls
         let reason = error?.message ?? "the signaller ended"
         calls.lostRoom(closesUnconnected: true, reason: reason)
         // The fact `removed` has said it.
-        if error?.code != .removed { calls.emit(.report(.signallingLost(reason: reason))) }
+        if error?.code != .removed {
+            calls.emit(.report(hasJoined ? .signallingLost(reason: reason) : .joinFailed(reason: reason)))
+        }
         return Self.orphaned(calls, error.map { .failed($0) } ?? .left, isTrying: false)
     }
 

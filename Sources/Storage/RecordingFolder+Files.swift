@@ -30,10 +30,11 @@ extension RecordingFolder {
     /// Left out are symbolic links, devices, pipes, and whatever is hidden, not UTF-8 or deeper than three directories.
     /// Throws `notFound` if the folder, or its room's, is gone or a link.
     ///
-    /// - Parameter isWhole: whether a folder with more files than are listed throws `invalid`; else the rest is left out.
+    /// - Parameter isWhole: whether a folder throws `invalid` with more files than are listed, a name that is not UTF-8, or a
+    ///   deeper directory; else these are left out.
     public func files(isWhole: Bool = false) throws(StorageError) -> [RecordingFile] {
         var files: [RecordingFile] = []
-        try Self.list(try Directory.of(self), prefix: "", depth: 1, into: &files)
+        try Self.list(try Directory.of(self), prefix: "", depth: 1, isWhole: isWhole, into: &files)
         if files.count > Self.maximumFileCount {
             guard !isWhole else {
                 throw StorageError(
@@ -92,12 +93,18 @@ extension RecordingFolder {
         _ directory: Directory,
         prefix: String,
         depth: Int,
+        isWhole: Bool,
         into files: inout [RecordingFile]
     ) throws(StorageError) {
         // One more shows that there are more.
         let limit = Self.maximumFileCount + 1
         for name in try directory.names(limit: limit) where files.count < limit {
-            guard let text = name.text, Self.isShown(text) else { continue }
+            guard let text = name.text, Self.isShown(text) else {
+                guard !isWhole || name.text != nil else {
+                    throw StorageError(.invalid, "\(directory.path) has a name that is not UTF-8", path: directory.path)
+                }
+                continue
+            }
             do throws(StorageError) {
                 switch try directory.kind(of: name) {
                 case .regular(let bytes):
@@ -106,7 +113,9 @@ extension RecordingFolder {
                     )
                 case .directory where depth < Self.maximumDepth:
                     let inner = try Directory(name, in: directory)
-                    try Self.list(inner, prefix: prefix + text + "/", depth: depth + 1, into: &files)
+                    try Self.list(inner, prefix: prefix + text + "/", depth: depth + 1, isWhole: isWhole, into: &files)
+                case .directory where isWhole:
+                    throw StorageError(.invalid, "\(directory.path)/\(text) is too deep", path: directory.path)
                 case .directory, .other: break
                 }
             } catch {

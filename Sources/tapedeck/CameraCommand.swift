@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Basics
+import ConfigurationFile
 import Foundation
 import GStreamer
 import Logging
@@ -24,74 +25,68 @@ struct CameraCommand: AsyncParsableCommand {
             A file is repeated until the end; bars keep its aspect ratio. A device that fails or gives nothing is \
             replaced by a slate within a second, and used again when it works; the call continues.
 
+            A flag overrides --room: `--room standup.yaml --fps 15` sends 15 frames a second, whatever send.fps in the file \
+            says. A camera takes url, secret, display_name and send from the file.
+
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --codec h264 --duration 60s
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video file:talk.mp4 --audio file:talk.mp4
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --video v4l2:/dev/video0 --audio alsa:default
             Example: tapedeck camera socketio+http://127.0.0.1:3000/standup --count 20 --size 640x360 --duration 5m
+            Example: tapedeck camera --room standup.yaml --fps 15
             """
     )
 
-    @Argument(help: "The room, for example socketio+https://rtc.example.org/123123.")
-    var url: String
+    @OptionGroup var room: RoomSource
 
     @Option(
         help: ArgumentHelp(
             "Video: test, v4l2:/dev/video0, v4l2:name=NAME, file:PATH, image:PATH, screen, rtsp://HOST/PATH or none.",
-            discussion: "Or any other capture that `tapedeck pipelines` lists, as NAME or NAME:ARGUMENT.",
+            discussion: "Or another capture that `tapedeck pipelines` lists, as NAME or NAME:ARGUMENT. Default: test.",
             valueName: "capture"
         )
     )
-    var video = SourceArgument.test
-
-    @Option(help: ArgumentHelp("Audio: test, alsa:default, file:PATH, rtsp://HOST/PATH or none.", valueName: "capture"))
-    var audio = SourceArgument.test
-
-    @Option(
-        help: "Preferred video codec, vp8, h264, vp9 or any (the peer's own). A peer that lacks it gets another one."
-    )
-    var codec: PreferredCodec = .vp8
-
-    @Option(help: "Video size in pixels, even numbers of at least 320x180.")
-    var size = PictureSize(width: 1280, height: 720)
-
-    @Option(help: "Frames per second, 1 to 60.")
-    var fps = 30
+    var video: SourceArgument?
 
     @Option(
         help: ArgumentHelp(
-            "Video bit rate, for example 1500k or 2M; fixed, whatever the network takes, but for --min-bitrate.",
-            discussion: "Without it the rate follows the network, up to 1500k."
+            "Audio: test, alsa:default, file:PATH, rtsp://HOST/PATH or none. Default: test.",
+            valueName: "capture"
+        )
+    )
+    var audio: SourceArgument?
+
+    @Option(
+        help: ArgumentHelp(
+            "Preferred video codec, vp8, h264, vp9 or any (the peer's own). Default: vp8.",
+            discussion: "A peer that lacks it gets another one."
+        )
+    )
+    var codec: PreferredCodec?
+
+    @Option(help: "Video size in pixels, even numbers of at least 320x180. Default: 1280x720.")
+    var size: PictureSize?
+
+    @Option(help: "Frames per second, 1 to 60. Default: 30.")
+    var fps: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Fixed video bit rate, for example 1500k or 2M, whatever the network takes.",
+            discussion: "Without it the rate follows the network, from min_bitrate to bitrate of --room: 100k to 1500k."
         )
     )
     var bitrate: BitRate?
 
     @Option(
         help: ArgumentHelp(
-            "Lowest video bit rate, for a network that takes no more.",
-            discussion: "Default: that of --bitrate, else 100k."
-        )
-    )
-    var minBitrate: BitRate?
-
-    @Option(help: "Audio bit rate of Opus, 6k to 510k.")
-    var audioBitrate = AudioBitRate(bitsPerSecond: 64_000)
-
-    @Flag(inversion: .prefixedNo, help: "Opus repeats speech in the next packet, in case one is lost; mono.")
-    var audioFec = true
-
-    @Flag(inversion: .prefixedNo, help: "Opus sends next to nothing while it is silent.")
-    var audioDtx = false
-
-    @Flag(help: "Keep devices open while no peer receives them. Default: close them 3 s after the last peer.")
-    var keepOpen = false
-
-    @Option(
-        help: ArgumentHelp(
             "Name that others see, where the protocol has names; 1 to 64 characters.",
-            discussion: "Each name gives the test beep its own pitch: 500 to 3480 Hz, 1000 Hz without one."
+            discussion: """
+                Default: \(TestTone.usualName). Each name gives the test beep its own pitch: 500 to 3480 Hz, 1000 Hz \
+                without one.
+                """
         )
     )
-    var name = TestTone.usualName
+    var name: String?
 
     @Option(help: "Stop after this long, for example 10m. Default: never.")
     var duration: TimeArgument?
@@ -110,100 +105,118 @@ struct CameraCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     mutating func validate() throws {
-        let url = try RoomArgument.parse(self.url)
-        try RoomArgument.check(url.checkSending)
         guard (1...60).contains(self.count) else { throw ValidationError("--count takes 1 to 60, not \(self.count)") }
-        guard (1...64).contains(self.name.count) else { throw ValidationError("--name takes 1 to 64 characters") }
+        if let name, !(1...64).contains(name.count) { throw ValidationError("--name takes 1 to 64 characters") }
         guard self.count == 1 || self.trace.traceSignalling == nil else {
             throw ValidationError("--trace-signalling traces one peer: leave --count out")
         }
-        for problem in self.sends.problems { throw ValidationError(self.words(for: problem)) }
+        _ = try self.configuration()
     }
 
-    /// What is sent, without its parameters.
-    private var sends: SendSpec {
-        var sends = SendSpec(video: self.video.source, audio: self.audio.source)
-        (sends.width, sends.height, sends.framesPerSecond) = (self.size.width, self.size.height, self.fps)
-        sends.bitsPerSecond = self.bitrate?.bitsPerSecond ?? sends.bitsPerSecond
-        sends.minimumBitsPerSecond = (self.minBitrate ?? self.bitrate)?.bitsPerSecond ?? sends.minimumBitsPerSecond
-        sends.audioBitsPerSecond = self.audioBitrate.bitsPerSecond
-        sends.usesAudioFEC = self.audioFec
-        sends.usesAudioDTX = self.audioDtx
-        sends.keepsOpen = self.keepOpen
-        return sends
-    }
-
-    private func words(for problem: SendSpec.Problem) -> String {
-        switch problem {
-        case .nothing: "with --video none and --audio none there is nothing to send"
-        case .minimum: "--min-bitrate takes no more than --bitrate"
-        // Rates are those of their options.
-        case .range: "--fps takes 1 to 60, not \(self.fps)"
-        case .size: problem.description
+    /// The room as --room describes it, and as the flags say instead.
+    private func configuration() throws -> RoomConfiguration {
+        var room = try self.room.configuration(self.network)
+        try RoomArgument.check(room.address.url.checkSending)
+        var sends = room.spec.send ?? SendSpec()
+        if let video { sends.video = video.source }
+        if let audio { sends.audio = audio.source }
+        if let size { (sends.width, sends.height) = (size.width, size.height) }
+        sends.framesPerSecond = self.fps ?? sends.framesPerSecond
+        sends.preferredCodec = self.codec ?? sends.preferredCodec
+        if let bits = self.bitrate?.bitsPerSecond { (sends.bitsPerSecond, sends.minimumBitsPerSecond) = (bits, bits) }
+        sends.parameters.merge(try self.captures.values()) { $1 }
+        // The values of all others are those of their options, or were checked in the file.
+        if sends.problems.contains(.nothing) {
+            throw ValidationError("with --video none and --audio none there is nothing to send")
         }
+        guard sends.problems.isEmpty else {
+            throw ValidationError("--fps takes 1 to 60, not \(sends.framesPerSecond)")
+        }
+        (room.spec.send, room.spec.record, room.spec.outputs) = (sends, nil, [])
+        room.spec.displayName = self.name ?? room.spec.displayName ?? TestTone.usualName
+        return room
     }
 
     /// What came of it; printed as JSON for scripts.
     private struct Result: Encodable {
         /// Peers that were to be in the room.
-        var peers: Int
+        var peers = 0
         /// Those that were members of it.
-        var joined: Int
+        var joined = 0
         /// Those whose media somebody took.
-        var connected: Int
-        var framesCaptured: UInt64
-        var framesEncoded: [String: UInt64]
+        var connected = 0
+        let framesCaptured: UInt64
+        let framesEncoded: [String: UInt64]
         /// Pictures and sounds that an encoder did not keep up with.
-        var dropped: [String: UInt64]
-        var framesSent: [String: UInt64]
-        var audioPacketsSent: [String: UInt64]
+        let dropped: [String: UInt64]
+        var framesSent: [String: UInt64] = [:]
+        var audioPacketsSent: [String: UInt64] = [:]
         /// The encoders that ran at the end, as `encode/x264enc`, by codec.
-        var encoders: [String: String]
-        var counters: [String: Int]
-    }
+        let encoders: [String: String]
+        var counters: [String: Int] = [:]
 
-    mutating func run() async throws {
-        do {
-            try await self.send()
-        } catch {
-            throw CommandFailure(error)
+        /// What the camera made in all.
+        init(of camera: CameraSource) {
+            let (captured, encoded) = camera.frameCounts
+            (self.framesCaptured, self.framesEncoded) = (captured, Self.named(encoded))
+            (self.dropped, self.encoders) = (Self.named(camera.dropped), Self.named(camera.encoders))
+        }
+
+        /// Adds how all peers ended.
+        mutating func add(_ statuses: [RoomSessionStatus]) {
+            self.peers = statuses.count
+            self.joined = statuses.count(where: \.hasJoined)
+            self.connected = statuses.count { status in status.sent.values.contains { $0 > 0 } }
+            self.counters = statuses.reduce(into: [:]) { $0.merge($1.counters, uniquingKeysWith: +) }
+            let sent = statuses.reduce(into: [MediaCodec: UInt64]()) { $0.merge($1.sent, uniquingKeysWith: +) }
+            self.framesSent = Self.named(sent.filter { $0.key != .opus })
+            self.audioPacketsSent = Self.named(sent.filter { $0.key == .opus })
+        }
+
+        private static func named<Value>(_ values: [MediaCodec: Value]) -> [String: Value] {
+            Dictionary(uniqueKeysWithValues: values.map { ($0.key.capsName, $0.value) })
         }
     }
 
-    private func send() async throws {
+    mutating func run() async throws {
         try Runtime.initialise()
-        let url = try RoomArgument.parse(self.url)
+        let room = try self.configuration()
         let output = self.common.logOutput()
         let logger = output.logger().forSession()
         let lines = LiveLines(output, isWanted: !self.common.json)
         defer { lines.end() }
-        var settings = self.sends
-        settings.parameters = try self.captures.values()
         let control = ControlThread(name: "control")
-        let camera = try await CaptureArgument.camera(
-            settings,
-            name: self.name,
+        let camera = try await CameraSource.opened(
+            room.spec.send ?? SendSpec(),
+            name: room.spec.shownName(records: false),
             from: try self.captures.files.catalogue(),
             control: control,
             logger: logger
         )
-        let trace = try self.trace.file()
-        let sessions = try (1...self.count).map { number in
-            try self.session(number, url, control: control, camera: camera, trace: trace, logger: logger)
-        }
         let interrupts = Interrupts()
-        let (outcomes, made) = await self.run(sessions, camera, interrupts, lines)
+        let bell = interrupts.bell
+        var options = RoomRun.Options(receives: false, companions: self.count - 1)
+        options.environment = .forCommand(trace: try self.trace.file())
+        let runs = try (1...self.count).map { number in
+            var spec = room.spec
+            if self.count > 1 { spec.displayName = "\(spec.shownName(records: false))-\(number)" }
+            let logger = self.count == 1 ? logger : logger.forSession()
+            return try RoomRun(spec, options, camera: camera, control: control, bell: bell, logger: logger)
+        }
+        let (outcomes, made) = await self.run(runs, camera, interrupts, lines)
         lines.end()
         await control.end("stopping the camera", logger: logger) { camera.stop() }
         let failures = outcomes.compactMap { outcome -> SignallingError? in
             if case .failed(let error) = outcome { error } else { nil }
         }
         if let error = failures.first, failures.count == self.count { throw error }
-        let statuses = sessions.map(\.status)
-        try self.show(Self.result(statuses, made))
+        let statuses = runs.map(\.status)
+        var result = made
+        result.add(statuses)
+        try self.show(result)
         guard let error = failures.first else {
             // Who interrupts a command knows how far it was.
-            if !interrupts.came { try self.checkJoining(of: statuses, url) }
+            if !interrupts.came { try self.checkJoining(of: statuses, room.address.url) }
             return
         }
         throw CommandFailure(
@@ -221,61 +234,21 @@ struct CameraCommand: AsyncParsableCommand {
         throw CommandFailure(.notJoined, "\(who)could not join \(url.shown) in time\(reason)")
     }
 
-    /// One peer of the room; all send what the one camera makes.
-    private func session(
-        _ number: Int,
-        _ url: RoomURL,
-        control: ControlThread,
-        camera: CameraSource,
-        trace: TraceFile?,
-        logger: Logger
-    ) throws -> RoomSession {
-        let stay = RoomStay(
-            url: url,
-            untilEmpty: false,
-            preferred: self.codec,
-            wait: .zero,
-            network: self.network,
-            trace: trace,
-            logger: self.count == 1 ? logger : logger.forSession()
-        )
-        var request = stay.request(sends: true)
-        request.options.receives = false
-        request.options.displayName = self.count == 1 ? self.name : "\(self.name)-\(number)"
-        var configuration = SessionConfiguration()
-        // The others of the load are peers too, although nothing flows between them.
-        configuration.maximumPeers += self.count - 1
-        return try stay.session(request, control: control, outputs: nil, camera: camera, configuration: configuration)
-    }
-
-    /// What the camera made in all.
-    private struct Made {
-        let captured: UInt64
-        let encoded: [MediaCodec: UInt64]
-        let dropped: [MediaCodec: UInt64]
-        let encoders: [MediaCodec: String]
-
-        init(by camera: CameraSource) {
-            (self.captured, self.encoded) = camera.frameCounts
-            (self.dropped, self.encoders) = (camera.dropped, camera.encoders)
-        }
-    }
-
     /// Has the peers join one after the other, waits for a reason to leave, and ends all of them.
     private func run(
-        _ sessions: [RoomSession],
+        _ runs: [RoomRun],
         _ camera: CameraSource,
         _ interrupts: Interrupts,
         _ lines: LiveLines
-    ) async -> (outcomes: [SessionOutcome], made: Made) {
+    ) async -> (outcomes: [SessionOutcome], made: Result) {
         await withTaskGroup(of: SessionOutcome.self) { group in
-            for session in sessions where !interrupts.came {
-                group.addTask { await session.run() }
-                if sessions.count > 1 { await self.pace(session, interrupts) }
+            for run in runs where !interrupts.came {
+                group.addTask { await run.run() }
+                if runs.count > 1 { await self.pace(run, interrupts) }
             }
-            await self.waitForEnd(of: sessions, camera, interrupts, lines)
-            let made = Made(by: camera)
-            for session in sessions { session.stop() }
+            await self.waitForEnd(of: runs, camera, interrupts, lines)
+            let made = Result(of: camera)
+            for run in runs { run.stop() }
             var outcomes: [SessionOutcome] = []
             for await outcome in group { outcomes.append(outcome) }
             return (outcomes, made)
@@ -283,34 +256,13 @@ struct CameraCommand: AsyncParsableCommand {
     }
 
     /// Until the next peer may join: this one did, or 2 s passed; 200 ms at least, in which calls begin.
-    private func pace(_ session: RoomSession, _ interrupts: Interrupts) async {
-        let started = ContinuousClock.now
-        repeat {
-            try? await Task.sleep(for: .milliseconds(200))
-            let status = session.status
-            if interrupts.came || status.hasJoined || status.hasEnded { return }
-        } while ContinuousClock.now - started < .seconds(2)
-    }
-
-    private static func result(_ statuses: [RoomSessionStatus], _ made: Made) -> Result {
-        func named(_ counts: [MediaCodec: UInt64]) -> [String: UInt64] {
-            Dictionary(uniqueKeysWithValues: counts.map { ($0.key.capsName, $0.value) })
+    private func pace(_ run: RoomRun, _ interrupts: Interrupts) async {
+        let limit = ContinuousClock.now + .seconds(2)
+        try? await Task.sleep(for: .milliseconds(200))
+        _ = await interrupts.bell.wait(until: limit) {
+            let status = run.status
+            return interrupts.came || status.hasJoined || status.hasEnded ? true : nil
         }
-        let sent = statuses.reduce(into: [MediaCodec: UInt64]()) { sent, status in
-            sent.merge(status.sent, uniquingKeysWith: +)
-        }
-        return Result(
-            peers: statuses.count,
-            joined: statuses.count(where: \.hasJoined),
-            connected: statuses.count { status in status.sent.values.contains { $0 > 0 } },
-            framesCaptured: made.captured,
-            framesEncoded: named(made.encoded),
-            dropped: named(made.dropped),
-            framesSent: named(sent.filter { $0.key != .opus }),
-            audioPacketsSent: named(sent.filter { $0.key == .opus }),
-            encoders: Dictionary(uniqueKeysWithValues: made.encoders.map { ($0.key.capsName, $0.value) }),
-            counters: statuses.reduce(into: [:]) { $0.merge($1.counters, uniquingKeysWith: +) }
-        )
     }
 
     private func show(_ result: Result) throws {
@@ -325,26 +277,24 @@ struct CameraCommand: AsyncParsableCommand {
     }
 
     private func waitForEnd(
-        of sessions: [RoomSession],
+        of runs: [RoomRun],
         _ camera: CameraSource,
         _ interrupts: Interrupts,
         _ lines: LiveLines
     ) async {
-        let started = ContinuousClock.now
-        var lastDrawn = started
-        while !interrupts.came, !sessions.allSatisfy(\.status.hasEnded) {
-            let now = ContinuousClock.now
-            if let duration = self.duration?.duration, now - started >= duration { return }
-            if now - lastDrawn >= .seconds(1) {
-                lastDrawn = now
-                let peers = sessions.reduce(0) { count, session in
-                    let status = session.status
-                    return count + status.connectedPeers.count + (status.isPublishing ? 1 : 0)
-                }
-                let text = "\(peers) participants, \(camera.frameCounts.captured) frames captured; Ctrl-C stops"
-                lines.draw { TerminalLine.fitting([text], columns: $0, rows: $1) }
+        var lastDrawn = ContinuousClock.now
+        let end = self.duration.map { lastDrawn + $0.duration }
+        _ = await interrupts.bell.wait(until: end, every: lines.isShown ? .seconds(1) : nil) { () -> Bool? in
+            if interrupts.came || runs.allSatisfy(\.status.hasEnded) { return true }
+            guard ContinuousClock.now - lastDrawn >= .seconds(1) else { return nil }
+            lastDrawn = ContinuousClock.now
+            let peers = runs.reduce(0) { count, run in
+                let status = run.status
+                return count + status.connectedPeers.count + (status.isPublishing ? 1 : 0)
             }
-            try? await Task.sleep(for: .milliseconds(100))
+            let text = "\(peers) participants, \(camera.frameCounts.captured) frames captured; Ctrl-C stops"
+            lines.draw { TerminalLine.fitting([text], columns: $0, rows: $1) }
+            return nil
         }
     }
 }
@@ -358,26 +308,13 @@ struct BitRate: ExpressibleByArgument {
     }
 
     init?(argument: String) {
-        guard let bits = BitRateText.parseDecimal(argument), SendSpec.bitsPerSecondRange.contains(bits) else {
-            return nil
-        }
-        self.init(bitsPerSecond: bits)
+        try? self.init(argument, in: SendSpec.bitsPerSecondRange)
     }
 
-    var defaultValueDescription: String { "\(self.bitsPerSecond / 1000)k" }
-}
-
-/// The same for sound: 6k to 510k.
-struct AudioBitRate: ExpressibleByArgument {
-    var bitsPerSecond: Int
-
-    init(bitsPerSecond: Int) {
-        self.bitsPerSecond = bitsPerSecond
-    }
-
-    init?(argument: String) {
-        guard let bits = BitRateText.parseDecimal(argument), SendSpec.audioBitsPerSecondRange.contains(bits) else {
-            return nil
+    /// A rate of a range.
+    init(_ text: String, in range: ClosedRange<Int>) throws(ValidationError) {
+        guard let bits = BitRateText.parseDecimal(text), range.contains(bits) else {
+            throw ValidationError("it takes \(range.lowerBound / 1000)k to \(range.upperBound / 1000)k")
         }
         self.init(bitsPerSecond: bits)
     }

@@ -11,8 +11,6 @@ import Media
 import Model
 import Observability
 import PipelineCatalogue
-import Session
-import Signalling
 import SystemPackage
 import Worker
 
@@ -82,18 +80,17 @@ struct CapacityJob: Sendable {
         let pipelines = try PipelineCatalogue.load()
         let cameras = Self.kinds.map { CameraSource(settings: $0.settings, pipelines: pipelines, logger: self.logger) }
         return try await withThrowingTaskGroup(of: Void.self) { group in
-            var sessions: [RoomSession] = []
+            var sessions: [RoomRun] = []
             func fill(_ count: Int, with camera: CameraSource) async throws -> Capacity.Load {
                 for _ in 0..<count {
-                    let session = try self.session(sessions.count + 1, server, control, camera)
-                    sessions.append(session)
-                    var order = RoomSpec(
-                        name: "capacity-\(sessions.count)",
-                        url: Self.url(sessions.count, server),
-                        storage: folder
-                    )
-                    order.record = RecordSpec()
+                    let name = "capacity-\(sessions.count + 1)"
+                    var order = RoomSpec(name: name, url: "socketio+http://\(server)/\(name)", storage: folder)
                     order.ice.hostAddresses = ["127.0.0.1"]
+                    let options = RoomRun.Options(receives: false)
+                    let logger = self.logger.forSession()
+                    let session = try RoomRun(order, options, camera: camera, control: control, logger: logger)
+                    sessions.append(session)
+                    order.record = RecordSpec()
                     worker.join(order)
                     group.addTask { _ = await session.run() }
                 }
@@ -117,28 +114,6 @@ struct CapacityJob: Sendable {
             for camera in cameras { await control.end("stopping a camera", logger: self.logger) { camera.stop() } }
             return try outcome.get()
         }
-    }
-
-    private static func url(_ number: Int, _ server: String) -> String {
-        "socketio+http://\(server)/capacity-\(number)"
-    }
-
-    private func session(
-        _ number: Int,
-        _ server: String,
-        _ control: ControlThread,
-        _ camera: CameraSource
-    ) throws -> RoomSession {
-        let stay = RoomStay(
-            url: try RoomArgument.parse(Self.url(number, server)),
-            untilEmpty: false,
-            wait: .zero,
-            network: try NetworkOptions.parse(["--host-address", "127.0.0.1"]),
-            logger: self.logger.forSession()
-        )
-        var request = stay.request(sends: true)
-        request.options.receives = false
-        return try stay.session(request, control: control, outputs: nil, camera: camera)
     }
 
     /// What the worker uses once that many rooms are recorded.

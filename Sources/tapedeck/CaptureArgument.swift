@@ -11,23 +11,13 @@ import PipelineCatalogue
 
 /// `NAME` or `NAME:ARGUMENT` of a capture file, or `none`.
 struct SourceArgument: ExpressibleByArgument, Sendable {
-    /// The test picture or the test sound.
-    static let test = SourceArgument(source: .test)
-
     /// Nil for `none`.
     var source: MediaSource?
 
-    private init(source: MediaSource?) {
-        self.source = source
-    }
-
     init?(argument: String) {
-        let source = MediaSource(argument)
-        guard source != nil || argument == "none" else { return nil }
-        self.init(source: source)
+        self.source = MediaSource(argument)
+        guard self.source != nil || argument == "none" else { return nil }
     }
-
-    var defaultValueDescription: String { self.source?.description ?? "none" }
 }
 
 extension PreferredCodec: ExpressibleByArgument {}
@@ -94,16 +84,10 @@ struct ParameterArgument: ExpressibleByArgument, Sendable {
     }
 }
 
-/// Composition: from what was named on the command line to a camera.
-enum CaptureArgument {
-    /// What the recorder sends into the room: several sources as one; throws if two of them give the same kind.
-    static func settings(
-        _ sources: [SourceArgument],
-        _ parameters: [String: String],
-        from pipelines: PipelineCatalogue
-    ) throws -> SendSpec? {
-        var settings = SendSpec(video: nil, audio: nil)
-        settings.parameters = parameters
+extension SendSpec {
+    /// Sends these in place of its captures: several sources as one; throws if two of them give the same kind.
+    mutating func take(_ sources: [SourceArgument], from pipelines: PipelineCatalogue) throws {
+        (self.video, self.audio) = (nil, nil)
         for source in sources.compactMap(\.source) {
             guard let file = pipelines.file(.capture, source.name) else {
                 let known = pipelines.files(.capture).map(\.name).joined(separator: ", ")
@@ -111,17 +95,18 @@ enum CaptureArgument {
             }
             for (media, path) in [(MediaKind.video, \SendSpec.video), (.audio, \SendSpec.audio)]
             where file.gives[media] != nil {
-                guard settings[keyPath: path] == nil else {
+                guard self[keyPath: path] == nil else {
                     throw ValidationError("--send takes one source of video and one of audio")
                 }
-                settings[keyPath: path] = source
+                self[keyPath: path] = source
             }
         }
-        return settings.sendsVideo || settings.sendsAudio ? settings : nil
     }
+}
 
+extension CameraSource {
     /// A camera whose files and devices were opened once; fails before anybody joins a room.
-    static func camera(
+    static func opened(
         _ settings: SendSpec,
         name: String = TestTone.usualName,
         from pipelines: PipelineCatalogue,

@@ -7,6 +7,7 @@ import Media
 import RoomServer
 import Signalling
 import Storage
+import Worker
 
 /// The exit codes that users see.
 enum ExitCode: Int32 {
@@ -46,6 +47,7 @@ struct CommandFailure: Error {
         case let error as ExportError where error.blame == .request: self.init(.usage, error.message)
         case let error as ExportError: self.init(error.code == .nothingRecorded ? .noMedia : .incomplete, error.message)
         case let error as GStreamerError: self.init(.usage, error.message)
+        case let error as RoomPlanError: self.init(.usage, error.message)
         case let error as CaptureError: self.init(.usage, error.message)
         case let error as RoomServerError:
             self.init(error.code == .addressInUse ? .unavailable : .usage, error.message)

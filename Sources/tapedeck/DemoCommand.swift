@@ -10,9 +10,6 @@ import Media
 import Model
 import Observability
 import PipelineCatalogue
-import Session
-import Signalling
-import SignallingClients
 import Worker
 
 /// `tapedeck demo`.
@@ -44,21 +41,14 @@ struct DemoCommand: AsyncParsableCommand {
     mutating func validate() throws { _ = try self.output?.kind(["mkv": ()], of: "demo") }
 
     mutating func run() async throws {
-        do {
-            try self.output?.check(replaces: self.force)
-            let result = try await self.call()
-            if self.common.json {
-                try Output.json(result)
-            } else {
-                Output.result(result.output)
-                Output.result(result.report.table())
-                let program = CommandLine.arguments.first ?? "tapedeck"
-                Output.message("Play it: mpv \(result.output)\nCheck it: \(program) verify \(result.output)")
-            }
-            try result.check()
-        } catch {
-            throw CommandFailure(error)
+        try self.output?.check(replaces: self.force)
+        let result = try await self.call()
+        try result.show(self.common)
+        if !self.common.json {
+            let program = CommandLine.arguments.first ?? "tapedeck"
+            Output.message("Play it: mpv \(result.output)\nCheck it: \(program) verify \(result.output)")
         }
+        try result.check()
     }
 
     /// Server, cameras and recorder, each ended before the one that it needs.
@@ -82,69 +72,39 @@ struct DemoCommand: AsyncParsableCommand {
         _ logger: Logger,
         others: Logger
     ) async throws -> RecordResult {
-        let url = try RoomArgument.parse("socketio+http://\(server)/demo")
-        let network = try NetworkOptions.parse(["--host-address", "127.0.0.1"])
-        let job = RecordJob(
-            stay: RoomStay(
-                url: url,
-                duration: self.duration.duration,
-                untilEmpty: false,
-                // Each camera has its way.
-                preferred: .any,
-                wait: .seconds(20),
-                network: network,
-                logger: logger.forSession()
-            ),
+        var spec = RoomSpec(name: "demo", url: "socketio+http://\(server)/demo", storage: "/")
+        spec.ice.hostAddresses = ["127.0.0.1"]
+        var job = RecordJob(
+            spec: spec,
+            leaving: LeaveRule(wait: .seconds(20), duration: self.duration.duration),
             output: self.output?.path,
-            directory: self.directory,
-            lines: LiveLines(log, isWanted: !self.common.json)
+            lines: LiveLines(log, isWanted: !self.common.json),
+            logger: logger.forSession()
         )
+        job.spec.record = RecordSpec()
+        // Each camera has its way.
+        job.spec.record?.preferredCodec = .any
+        (job.options.records, job.options.directory) = (true, self.directory)
         let control = ControlThread(name: "cameras")
         let pipelines = try PipelineCatalogue.load()
         // There is no network that could be narrow, only a host that may be busy.
         var settings = SendSpec()
         settings.minimumBitsPerSecond = settings.bitsPerSecond
-        let cameras = [(PreferredCodec.vp8, "Ann"), (PreferredCodec.h264, "Bob")].map { codec, name in
-            (codec, name, CameraSource(settings: settings, pipelines: pipelines, logger: others))
+        let cameras = try [(PreferredCodec.vp8, "Ann"), (.h264, "Bob")].map { codec, name in
+            var spec = spec
+            (spec.displayName, spec.send) = (name, settings)
+            spec.send?.preferredCodec = codec
+            let camera = CameraSource(settings: settings, pipelines: pipelines, logger: others)
+            let options = RoomRun.Options(receives: false)
+            return try RoomRun(spec, options, camera: camera, control: control, logger: others.forSession())
         }
-        let sessions = try cameras.map { codec, name, camera in
-            let logger = others.forSession()
-            let options = SignallingOptions(policy: .oneShot, displayName: name, sends: true, receives: false)
-            return RoomSession(
-                signaller: Signallers.signaller(
-                    for: JoinRequest(url, options),
-                    logger: logger
-                ),
-                context: try RoomComposition.context(
-                    url: url,
-                    network: try network.settings(),
-                    control: control,
-                    recorder: nil,
-                    camera: camera,
-                    preferred: codec,
-                    logger: logger
-                ),
-                logger: logger
-            )
-        }
-        return try await withThrowingTaskGroup(of: Void.self) { group in
-            for session in sessions { group.addTask { _ = await session.run() } }
-            let result = await Result { try await job.run(interrupts: interrupts) }
-            for session in sessions { session.stop() }
+        return try await withThrowingTaskGroup(of: Void.self) { [job] group in
+            for camera in cameras { group.addTask { _ = await camera.run() } }
+            let result = await Task { try await job.record(interrupts: interrupts) }.result
+            for camera in cameras { camera.stop() }
             try await group.waitForAll()
-            for (_, _, camera) in cameras { await control.end("stopping a camera", logger: logger) { camera.stop() } }
+            for run in cameras { await control.end("stopping a camera", logger: logger) { run.camera?.stop() } }
             return try result.get()
-        }
-    }
-}
-
-extension Result where Failure == any Error {
-    /// The outcome of an asynchronous body.
-    fileprivate init(_ body: () async throws -> Success) async {
-        do {
-            self = .success(try await body())
-        } catch {
-            self = .failure(error)
         }
     }
 }

@@ -54,7 +54,7 @@ struct DoctorCommand: AsyncParsableCommand {
             guard let file = try self.pipelines(try self.configuration()).file(.encode, encoder) else {
                 throw CommandFailure(.usage, "there is no pipeline file encode/\(encoder)")
             }
-            do { try Runtime.initialise() } catch { throw CommandFailure(error) }
+            try Runtime.initialise()
             if let reason = EncoderProbe.failure(of: file) { throw CommandFailure(.unavailable, reason) }
             return
         }
@@ -69,40 +69,28 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     private func measure() async throws {
-        do {
-            let configuration = try self.configuration()
-            var logger = self.common.logger
-            // Who joins what is no news here.
-            logger.logLevel = max(logger.logLevel, .warning)
-            let job = CapacityJob(
-                directory: try self.settings().storageDirectory,
-                roomsPerWorker: configuration?.workers.roomsPerWorker ?? 1,
-                showsProgress: !self.common.json,
-                logger: logger
-            )
-            let capacity = try await job.run(interrupts: Interrupts())
-            if self.common.json { return try Output.json(capacity) }
-            for line in TextTable.lines(capacity.table) + capacity.remarks { Output.result(line) }
-        } catch {
-            throw CommandFailure(error)
-        }
+        let configuration = try self.configuration()
+        var logger = self.common.logger
+        // Who joins what is no news here.
+        logger.logLevel = max(logger.logLevel, .warning)
+        let job = CapacityJob(
+            directory: try self.settings().storageDirectory,
+            roomsPerWorker: configuration?.workers.roomsPerWorker ?? 1,
+            showsProgress: !self.common.json,
+            logger: logger
+        )
+        let capacity = try await job.run(interrupts: Interrupts())
+        if self.common.json { return try Output.json(capacity) }
+        for line in TextTable.lines(capacity.table) + capacity.remarks { Output.result(line) }
     }
 
     private func configuration() throws -> DaemonConfiguration? {
-        do {
-            return try self.file.path.map { try DaemonConfiguration.load(path: $0) }
-        } catch {
-            throw CommandFailure(error)
-        }
+        try self.file.path.map { try DaemonConfiguration.load(path: $0) }
     }
 
     /// Every pipeline file, those of the configuration's folder before ours.
     private func pipelines(_ configuration: DaemonConfiguration?) throws -> PipelineCatalogue {
-        do {
-            return try PipelineCatalogue.load(directory: configuration?.pipelines.directory)
-        } catch {
-            throw CommandFailure(error)
-        }
+        try PipelineCatalogue.load(directory: configuration?.pipelines.directory)
     }
 
     private func settings() throws -> DoctorSettings {

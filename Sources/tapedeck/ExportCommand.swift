@@ -88,24 +88,14 @@ struct ExportCommand: AsyncParsableCommand {
     mutating func validate() throws { _ = try self.spec() }
 
     mutating func run() async throws {
-        do {
-            try self.output?.check(replaces: self.force)
-            let folder = try RecordingFolder.find(storage: try self.storage.directory, self.id)
-            let report = try self.export(folder, try self.spec())
-            let result = RecordResult(folder: folder, report: report)
-            if self.common.json {
-                try Output.json(result)
-            } else {
-                Output.result(result.output)
-                if let project = result.project { Output.result(project) }
-                Output.result(report.table())
-                for warning in report.warnings { Output.message("note: \(warning)") }
-            }
-            guard !report.isOfDamaged else {
-                throw CommandFailure(.incomplete, "exported, but the recording is damaged: tapedeck verify says how")
-            }
-        } catch {
-            throw CommandFailure(error)
+        try self.output?.check(replaces: self.force)
+        let folder = try RecordingFolder.find(storage: try self.storage.directory, self.id)
+        let report = try self.export(folder, try self.spec())
+        let result = RecordResult(folder: folder, report: report)
+        try result.show(self.common)
+        if !self.common.json { for warning in report.warnings { Output.message("note: \(warning)") } }
+        guard !report.isOfDamaged else {
+            throw CommandFailure(.incomplete, "exported, but the recording is damaged: tapedeck verify says how")
         }
     }
 

@@ -2,6 +2,7 @@
 
 import Glibc
 import Synchronization
+import Worker
 
 /// SIGINT, SIGTERM and SIGHUP: the first asks the command to end well, a second SIGINT or SIGTERM ends the process.
 ///
@@ -12,11 +13,14 @@ final class Interrupts: Sendable {
         let loss = Mutex<@Sendable () -> String>({ "what was in progress" })
     }
 
+    /// Rung by the first one, and by whatever else the command waits for.
+    let bell = Bell()
     private let state = State()
     private let watch: SignalWatch
 
     init() {
-        self.watch = SignalWatch(SIGINT, SIGTERM, SIGHUP) { [state] number in
+        self.watch = SignalWatch(SIGINT, SIGTERM, SIGHUP) { [state, bell] number in
+            defer { bell.ring() }
             guard state.count.add(1, ordering: .relaxed).newValue > 1, number != SIGHUP else { return }
             Output.lastMessage("tapedeck: abandoned: \(state.loss.withLock { $0 }())")
             Program.end(.interrupted)

@@ -119,27 +119,25 @@ struct ProbeCommand: AsyncParsableCommand {
 
     private func job(_ url: RoomURL) throws -> ProbeJob {
         var settings = SendSpec()
+        settings.preferredCodec = self.codec
         settings.width = self.size.width
         settings.height = self.size.height
         settings.framesPerSecond = self.fps
         settings.bitsPerSecond = self.bitrate.bitsPerSecond
         // What is measured is the network, not how the camera follows it.
         settings.minimumBitsPerSecond = settings.bitsPerSecond
+        var spec = RoomSpec(name: url.roomName, url: self.url, storage: "/")
+        spec.ice = try self.network.settings()
+        spec.secret = RoomArgument.secret(for: url).map { Secret($0) }
         return ProbeJob(
-            stay: RoomStay(
-                url: url,
-                duration: self.duration.duration,
-                untilEmpty: false,
-                sends: settings,
-                pipelines: try self.pipelines.catalogue(),
-                preferred: self.codec,
-                wait: self.wait.duration,
-                network: self.network,
-                logger: self.common.logger.forSession()
-            ),
-            settings: settings,
+            spec: spec,
+            send: settings,
+            wait: self.wait.duration,
+            duration: self.duration.duration,
+            pipelines: try self.pipelines.catalogue(),
             isEchoed: self.echo,
-            trace: self.trace.settings
+            trace: self.trace.settings,
+            logger: self.common.logger.forSession()
         )
     }
 
@@ -149,11 +147,7 @@ struct ProbeCommand: AsyncParsableCommand {
     private func writeMetrics(_ url: RoomURL, _ report: ProbeReport?) throws {
         guard let path = self.prometheus else { return }
         let text = ProbeMetric.text(room: url.shown, Self.values(report, at: Date()))
-        do {
-            try File.replace(path, with: Array(text.utf8))
-        } catch {
-            throw CommandFailure(error)
-        }
+        try File.replace(path, with: Array(text.utf8))
     }
 
     static func values(_ report: ProbeReport?, at date: Date) -> [ProbeMetric.Value] {

@@ -4,9 +4,11 @@ import Basics
 import Diagnosis
 import Foundation
 import GStreamer
+import Logging
 import Matroska
 import Media
 import Model
+import PipelineCatalogue
 import Recording
 import Rendering
 import Session
@@ -20,13 +22,19 @@ import Worker
 /// What arrives is recorded into a temporary folder like any call, and decoded when the call is over: nothing but the
 /// recorder and the camera runs while it is measured.
 struct ProbeJob: Sendable {
-    /// The room, how long to measure, and what to send there.
-    var stay: RoomStay
-    var settings: SendSpec
+    /// The room, but for what is recorded there.
+    var spec: RoomSpec
+    /// What is sent there.
+    var send: SendSpec
+    /// How long to wait for the first frame, and to measure from it on.
+    var wait, duration: Duration
+    /// Where what is sent is looked up.
+    var pipelines: PipelineCatalogue
     /// Whether somebody in the room sends back what we send.
     var isEchoed: Bool
     /// Where the signalling of each of our peers is traced.
     var trace: TraceSettings?
+    var logger: Logger
 
     /// Pictures that the recorder wrote, as it notes them.
     private final class Notes: Sendable {
@@ -34,8 +42,12 @@ struct ProbeJob: Sendable {
         private static let most = 200_000
         private let notes = Mutex<[WrittenPicture]>([])
 
-        func append(_ picture: WrittenPicture) {
-            self.notes.withLock { if $0.count < Self.most { $0.append(picture) } }
+        /// Whether it is the first.
+        func append(_ picture: WrittenPicture) -> Bool {
+            self.notes.withLock {
+                if $0.count < Self.most { $0.append(picture) }
+                return $0.count == 1
+            }
         }
 
         var all: [WrittenPicture] { self.notes.withLock { $0 } }
@@ -44,13 +56,10 @@ struct ProbeJob: Sendable {
 
     /// Everything that is in the room, and what it was seen to do.
     private struct Stage {
-        let control: ControlThread
-        let camera: CameraSource
-        let recorder: RecorderThread
         let notes: Notes
         /// Who sends, and who receives; the same if we are sent back.
-        let sender: RoomSession
-        let receiver: RoomSession
+        let sender: RoomRun
+        let receiver: RoomRun
         var joinNanoseconds: Int64 = 0
         var endNanoseconds: Int64 = 0
         var firstFrameNanoseconds: UInt64?
@@ -61,12 +70,12 @@ struct ProbeJob: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "tapedeck-probe-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: folder) }
         do {
-            var stage = try await self.stage(in: folder)
+            var stage = try await self.stage(in: folder, interrupts.bell)
             let outcome = await self.call(&stage, interrupts)
-            let (camera, recorder) = (stage.camera, stage.recorder)
-            await stage.control.end("stopping the camera", logger: self.stay.logger) { camera.stop() }
-            try await stage.control.run("finishing the recording", deadline: .seconds(60)) {
-                recorder.finish(reason: "probed")
+            let (sender, recorder) = (stage.sender, stage.receiver.recorder)
+            await sender.control.end("stopping the camera", logger: self.logger) { sender.camera?.stop() }
+            try await sender.control.run("finishing the recording", deadline: .seconds(60)) {
+                recorder?.finish(reason: "probed")
             }
             if interrupts.came { throw CommandFailure(.interrupted, "interrupted before everything was measured") }
             if case .failed(let error) = outcome { throw error }
@@ -76,49 +85,35 @@ struct ProbeJob: Sendable {
         }
     }
 
-    private func stage(in folder: String) async throws -> Stage {
+    private func stage(in folder: String, _ bell: Bell) async throws -> Stage {
         try Runtime.initialise()
         let control = ControlThread(name: "control")
-        let camera = try await CaptureArgument.camera(
-            self.settings,
-            from: self.stay.pipelines,
+        let camera = try await CameraSource.opened(
+            self.send,
+            from: self.pipelines,
             control: control,
-            logger: self.stay.logger
+            logger: self.logger
         )
         let notes = Notes()
-        let recorder = RecorderThread(
-            settings: RecorderSettings(
-                storage: folder,
-                room: self.stay.url.roomName,
-                host: ProcessInfo.processInfo.hostName
-            ),
-            logger: self.stay.logger,
-            onPicture: { notes.append($0) }
-        )
-        func session(_ name: String, sends: Bool, receives: Bool) throws -> RoomSession {
-            var stay = self.stay
-            stay.trace = try self.trace?.file(room: sends ? "camera" : "receiver")
-            var request = stay.request(sends: sends)
-            request.options.displayName = name
-            request.options.receives = receives
-            return try stay.session(
-                request,
+        func run(_ name: String, sends: Bool, receives: Bool) throws -> RoomRun {
+            var (spec, options) = (self.spec, RoomRun.Options(receives: receives))
+            (spec.displayName, spec.send, spec.storage) = (name, self.send, folder)
+            if receives { spec.record = RecordSpec() }
+            spec.record?.chat = false
+            options.environment = .forCommand(trace: try self.trace?.file(room: sends ? "camera" : "receiver"))
+            return try RoomRun(
+                spec,
+                options,
+                camera: sends ? camera : nil,
                 control: control,
-                recorder: receives ? recorder : nil,
-                outputs: nil,
-                camera: sends ? camera : nil
+                bell: bell,
+                logger: self.logger,
+                onPicture: { if notes.append($0) { bell.ring() } }
             )
         }
-        let sender = try session("tapedeck-probe-camera", sends: true, receives: self.isEchoed)
-        let receiver = self.isEchoed ? sender : try session("tapedeck-probe", sends: false, receives: true)
-        return Stage(
-            control: control,
-            camera: camera,
-            recorder: recorder,
-            notes: notes,
-            sender: sender,
-            receiver: receiver
-        )
+        let sender = try run("tapedeck-probe-camera", sends: true, receives: self.isEchoed)
+        let receiver = self.isEchoed ? sender : try run("tapedeck-probe", sends: false, receives: true)
+        return Stage(notes: notes, sender: sender, receiver: receiver)
     }
 
     /// The whole call: the receiver joins, then the camera; returns the first failure of them.
@@ -127,24 +122,22 @@ struct ProbeJob: Sendable {
         return await withTaskGroup(of: SessionOutcome.self) { group in
             if !self.isEchoed {
                 group.addTask { await receiver.run() }
-                await self.poll(interrupts, [receiver], for: self.stay.wait) { receiver.status.isJoined }
+                await self.wait(interrupts, [receiver], for: self.wait) { receiver.status.isJoined }
             }
             stage.joinNanoseconds = Runtime.monotonicNanoseconds
             let sessions = self.isEchoed ? [sender] : [sender, receiver]
             if self.isEchoed || receiver.status.isJoined {
                 group.addTask { await sender.run() }
                 let notes = stage.notes
-                let hasBegun = await self.poll(interrupts, sessions, for: self.stay.wait) {
+                let hasBegun = await self.wait(interrupts, sessions, for: self.wait) {
                     let status = sender.status
                     return (status.hasConnected || status.isPublishing) && !notes.isEmpty
                 }
-                if hasBegun, let duration = self.stay.duration {
-                    await self.poll(interrupts, sessions, for: duration) { false }
-                }
+                if hasBegun { await self.wait(interrupts, sessions, for: self.duration) { false } }
             }
             stage.endNanoseconds = Runtime.monotonicNanoseconds
-            stage.firstFrameNanoseconds = stage.camera.firstFrameNanoseconds
-            stage.tracks = stage.recorder.status.tracks
+            stage.firstFrameNanoseconds = sender.camera?.firstFrameNanoseconds
+            stage.tracks = receiver.recorder?.status.tracks ?? []
             for session in sessions { session.stop() }
             var result = SessionOutcome.stopped
             for await outcome in group {
@@ -154,29 +147,29 @@ struct ProbeJob: Sendable {
         }
     }
 
-    /// Looks every 50 ms until something is so; false if time is over, a session ended, or somebody interrupts.
+    /// Waits until something is so; false if time is over, a session ended, or somebody interrupts.
     @discardableResult
-    private func poll(
+    private func wait(
         _ interrupts: Interrupts,
-        _ sessions: [RoomSession],
+        _ runs: [RoomRun],
         for limit: Duration,
         until isSo: () -> Bool
     ) async -> Bool {
-        let end = ContinuousClock.now + limit
-        while !interrupts.came, !sessions.contains(where: \.status.hasEnded), ContinuousClock.now < end {
-            if isSo() { return true }
-            try? await Task.sleep(for: .milliseconds(50))
-        }
-        return false
+        await interrupts.bell.wait(until: ContinuousClock.now + limit) {
+            interrupts.came || runs.contains(where: \.status.hasEnded) ? false : isSo() ? true : nil
+        } ?? false
     }
 
     /// Decodes what was recorded, and judges it.
     private func report(of stage: Stage) throws -> ProbeReport {
         let written = stage.notes.all.map { TestSending.Note($0.track, $0.rtpTime, $0.nanoseconds) }
-        guard let folder = stage.recorder.status.folder, let first = stage.firstFrameNanoseconds, !written.isEmpty
+        let (sender, receiver) = (stage.sender, stage.receiver)
+        guard let folder = receiver.recorder?.status.folder, let first = stage.firstFrameNanoseconds, !written.isEmpty
         else {
-            throw self.stay.nothingCame(
-                [stage.receiver.status, stage.sender.status],
+            throw CommandFailure.nothingCame(
+                in: receiver,
+                sender,
+                wait: self.wait,
                 media: "frame",
                 silence: "no participant sent video"
             )
@@ -184,7 +177,7 @@ struct ProbeJob: Sendable {
         let observations = try TestSending.read(folder, written: written).map { sending in
             let sound = stage.tracks.filter { $0.codec.kind == .audio && $0.participant == sending.participant }
             return ProbeObservation(
-                framesPerSecond: self.settings.framesPerSecond,
+                framesPerSecond: self.send.framesPerSecond,
                 trips: self.isEchoed ? 2 : 1,
                 joinNanoseconds: stage.joinNanoseconds,
                 firstFrameNanoseconds: Int64(clamping: first),

@@ -45,13 +45,13 @@ struct RTPArgument: ExpressibleByArgument, Sendable {
     }
 
     /// Checks what the outputs together ask for.
-    static func settings(_ arguments: [RTPArgument]) throws -> [RTPOutputSettings] {
+    static func outputs(_ arguments: [RTPArgument]) throws -> [OutputSpec] {
         guard arguments.count <= OutputSpec.maximumCount else {
             throw ValidationError("--rtp may be given \(OutputSpec.maximumCount) times")
         }
         let files = arguments.compactMap(\.output.sdpFile)
         guard Set(files).count == files.count else { throw ValidationError("two --rtp write the same file") }
-        return arguments.map { RTPOutputSettings($0.output) }
+        return arguments.map(\.output)
     }
 }
 

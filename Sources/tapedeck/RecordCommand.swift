@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import Basics
+import ConfigurationFile
 import Export
 import Media
 import Model
@@ -11,6 +12,7 @@ import Rendering
 import Signalling
 import SignallingClients
 import Storage
+import Worker
 
 /// `tapedeck record`.
 struct RecordCommand: AsyncParsableCommand {
@@ -21,19 +23,17 @@ struct RecordCommand: AsyncParsableCommand {
             Records until Ctrl-C, --duration, --until-empty or the loss of the room, then exports. A second Ctrl-C abandons \
             the export and says so; the recording stays.
 
+            A flag overrides --room: with `--room standup.yaml --codec h264` participants are asked for H.264, whatever \
+            record.preferred_codec in the file says. `record: none` in it records nothing: outputs and --rtp re-stream.
+
             Example: tapedeck record socketio+http://127.0.0.1:3000/standup --duration 30s --output call.mkv
             Example: tapedeck record socketio+http://127.0.0.1:3000/standup --send v4l2:/dev/video0 --send alsa:default
             Example: tapedeck record socketio+http://127.0.0.1:3000/standup --rtp 127.0.0.1:5004,sdp=standup.sdp
+            Example: tapedeck record --room standup.yaml --codec h264
             """
     )
 
-    @Argument(
-        help: ArgumentHelp(
-            "The room, for example socketio+https://rtc.example.org/123123.",
-            discussion: "A password, PIN or token of the room is read from TAPEDECK_ROOM_SECRET."
-        )
-    )
-    var url: String
+    @OptionGroup var room: RoomSource
 
     @Option(help: "Stop this long after the first media, for example 30s or 5m.")
     var duration: TimeArgument?
@@ -46,9 +46,6 @@ struct RecordCommand: AsyncParsableCommand {
 
     @Flag(help: "Replace the file of --output if it exists.")
     var force = false
-
-    @Flag(help: "Export each stream as its own track, also where a sender's source or connection changed.")
-    var separateTracks = false
 
     @Option(
         help: ArgumentHelp(
@@ -69,12 +66,6 @@ struct RecordCommand: AsyncParsableCommand {
     )
     var send: [SourceArgument] = []
 
-    @Option(help: "Video size that --send sends, in pixels, such as 640x360. Default: 1280x720.")
-    var sendSize: PictureSize?
-
-    @Option(help: "Frames per second that --send sends, 1 to 60. Default: 30.")
-    var sendFps: Int?
-
     @Option(
         help: ArgumentHelp(
             "Ask participants for this video codec, and send it: vp8, h264, vp9 or any.",
@@ -86,12 +77,6 @@ struct RecordCommand: AsyncParsableCommand {
     @Option(help: RTPArgument.help)
     var rtp: [RTPArgument] = []
 
-    @Flag(help: "Record nothing; only re-stream as --rtp says.")
-    var outputsOnly = false
-
-    @Flag(inversion: .prefixedNo, help: "Record the chat in data channels.")
-    var chat = true
-
     @Option(help: "How long to wait for the first media, for example 5m.")
     var wait = TimeArgument(.seconds(60))
 
@@ -101,136 +86,119 @@ struct RecordCommand: AsyncParsableCommand {
     @OptionGroup var common: CommonOptions
 
     mutating func validate() throws {
-        let url = try RoomArgument.parse(self.url)
         if self.segment != nil, self.output != nil {
             throw ValidationError("--segment makes several exports, --output names one: leave one of them out")
         }
-        _ = try self.preferred()
-        _ = try RTPArgument.settings(self.rtp)
-        if self.outputsOnly {
-            guard !self.rtp.isEmpty else { throw ValidationError("--outputs-only needs --rtp") }
-            guard self.segment == nil, self.output == nil, !self.separateTracks else {
-                throw ValidationError(
-                    "--outputs-only records nothing: leave --output, --segment and --separate-tracks out"
-                )
-            }
+        let room = try self.configuration()
+        guard room.spec.record == nil else { return }
+        guard !room.spec.outputs.isEmpty else {
+            throw ValidationError("--room records nothing and has no outputs: add one, or give --rtp")
         }
-        try RoomArgument.check(url.checkRecording)
-        if self.send.contains(where: { $0.source != nil }) {
-            try RoomArgument.check(url.checkSending)
-            _ = try self.sends(from: self.captures.files.catalogue())
-        } else if self.sendSize != nil || self.sendFps != nil {
-            throw ValidationError("--send-size and --send-fps need --send")
-        } else if !self.captures.parameters.isEmpty {
-            throw ValidationError("--parameter needs --send")
+        guard self.segment == nil, self.output == nil else {
+            throw ValidationError("--room records nothing: leave --output and --segment out")
         }
+    }
+
+    /// The room as --room describes it, and as the flags say instead.
+    private func configuration() throws -> RoomConfiguration {
+        var room = try self.room.configuration(self.network, directory: self.directory)
+        if self.untilEmpty { room.untilEmpty = true }
+        if let (seconds, bytes) = self.segment?.limits {
+            room.spec.record?.segmentSeconds = seconds
+            room.spec.record?.segmentBytes = bytes
+        }
+        if !self.rtp.isEmpty { room.spec.outputs = try RTPArgument.outputs(self.rtp) }
+        for index in room.spec.outputs.indices {
+            room.spec.outputs[index].pipeline?.pipelines = self.captures.files.pipelines
+        }
+        try RoomArgument.check(room.address.url.checkRecording)
+        room.spec.send = try self.sends(room.spec.send)
+        if room.spec.send != nil { try RoomArgument.check(room.address.url.checkSending) }
+        let preferred = try self.preferred(room)
+        room.spec.record?.preferredCodec = preferred
+        return room
     }
 
     /// What is sent into the room; nil for nothing.
-    private func sends(from pipelines: PipelineCatalogue) throws -> SendSpec? {
-        guard var sends = try CaptureArgument.settings(self.send, self.captures.values(), from: pipelines) else {
+    ///
+    /// - Parameter described: what --room sends.
+    private func sends(_ described: SendSpec?) throws -> SendSpec? {
+        let isSending = self.send.isEmpty ? described != nil : self.send.contains { $0.source != nil }
+        guard isSending else {
+            guard self.captures.parameters.isEmpty else { throw ValidationError("--parameter needs --send") }
             return nil
         }
-        if let size = self.sendSize { (sends.width, sends.height) = (size.width, size.height) }
-        sends.framesPerSecond = self.sendFps ?? sends.framesPerSecond
-        for problem in sends.problems {
-            switch problem {
-            case .range: throw ValidationError("--send-fps takes 1 to 60, not \(sends.framesPerSecond)")
-            case .size, .nothing, .minimum: throw ValidationError(problem.description)
-            }
-        }
+        var sends = described ?? SendSpec()
+        if !self.send.isEmpty { try sends.take(self.send, from: self.captures.files.catalogue()) }
+        sends.parameters.merge(try self.captures.values()) { $1 }
         return sends
     }
 
-    private func openTrace() throws -> TraceFile? {
-        do {
-            return try self.trace.file()
-        } catch {
-            throw CommandFailure(error)
+    /// How a recording is exported.
+    private func tracks(_ room: RoomConfiguration) throws -> ExportSpec.Tracks {
+        guard room.exports.count == 1, var tracks = room.exports[0].layout.tracks else {
+            throw ValidationError("--room: record exports tracks only: `tapedeck export` makes the others")
         }
-    }
-
-    private func stay(_ log: LogOutput) throws -> RoomStay {
-        let pipelines = try self.captures.files.catalogue()
-        return RoomStay(
-            url: try RoomArgument.parse(self.url),
-            duration: self.duration?.duration,
-            untilEmpty: self.untilEmpty,
-            sends: try self.sends(from: pipelines),
-            pipelines: pipelines,
-            preferred: try self.preferred(),
-            wait: self.wait.duration,
-            network: self.network,
-            trace: try self.openTrace(),
-            logger: log.logger().forSession()
-        )
-    }
-
-    /// The container that the extension of `--output` names.
-    private func container() throws -> ExportSpec.Container? {
-        try self.output?.kind(ExportSpec.Container.extensionsOfTracks, of: "record")
+        if let kind = try self.output?.kind(ExportSpec.Container.extensionsOfTracks, of: "record") {
+            tracks.container = kind
+        }
+        return tracks
     }
 
     /// The video codec that participants are asked to send: one that the exported file takes.
-    private func preferred() throws -> PreferredCodec {
-        switch (try self.container(), self.codec) {
+    private func preferred(_ room: RoomConfiguration) throws -> PreferredCodec {
+        let container = room.spec.record == nil ? nil : try self.tracks(room).container
+        switch (container, self.codec ?? room.spec.record?.preferredCodec) {
         case (.mp4, nil): return .h264
         case (.mp4, .vp8), (.mp4, .any):
             throw ValidationError("an MP4 file takes no VP8: leave --codec out to ask for h264, or name an .mkv file")
         case (.webm, .h264), (.webm, .any):
             throw ValidationError("a WebM file takes no H.264: leave --codec out to ask for vp8, or name an .mkv file")
-        case (_, let codec): return codec ?? .vp8
-        }
-    }
-
-    private func relay() async throws {
-        let job = RelayJob(stay: try self.stay(self.common.logOutput()), outputs: try RTPArgument.settings(self.rtp))
-        let result = try await job.run(interrupts: Interrupts())
-        if self.common.json { return try Output.json(result) }
-        for output in result.outputs {
-            Output.result("\(output.name): \(output.packets) packets sent, \(output.droppedPackets) dropped")
+        case (_, let codec): return codec ?? room.spec.send?.preferredCodec ?? .vp8
         }
     }
 
     mutating func run() async throws {
-        if self.outputsOnly { return try await self.relay() }
-        do throws(StorageError) {
-            try RecordingFolder.checkStorage(self.directory)
-        } catch {
-            throw CommandFailure(error)
-        }
-        try self.output?.check(replaces: self.force)
-        if try self.container() == .mp4 {
-            do throws(ExportError) {
-                try FFmpegMux.requireProgram()
-            } catch {
-                throw CommandFailure(error)
-            }
-        }
+        let room = try self.configuration()
         let log = self.common.logOutput()
         let lines = LiveLines(log, isWanted: !self.common.json)
-        let job = RecordJob(
-            stay: try self.stay(log),
+        var job = RecordJob(
+            spec: room.spec,
+            leaving: .init(wait: self.wait.duration, duration: self.duration?.duration, untilEmpty: room.untilEmpty),
+            pipelines: try self.captures.files.catalogue(),
             output: self.output?.path,
-            container: try self.container() ?? .mkv,
-            switches: self.separateTracks ? [.separateTracks] : [],
-            directory: self.directory,
-            outputs: try RTPArgument.settings(self.rtp),
-            recordsChat: self.chat,
-            segment: self.segment?.limit,
             onSegment: { [common] result in
                 lines.end()
                 if common.json { try? Output.json(result) } else { Output.result(result.output) }
             },
-            lines: lines
+            lines: lines,
+            logger: log.logger().forSession()
         )
-        let result = try await job.run(interrupts: Interrupts())
-        if self.common.json {
-            try Output.json(result)
-        } else {
-            Output.result(result.output)
-            Output.result(result.report.table())
-        }
+        job.options.records = room.spec.record != nil
+        job.options.preferred = try self.preferred(room)
+        job.options.directory = self.directory
+        if job.options.records { job.tracks = try self.checkedTracks(room) }
+        job.options.environment = .forCommand(trace: try self.trace.file())
+        guard job.options.records else { return try await self.relay(job) }
+        let result = try await job.record(interrupts: Interrupts())
+        try result.show(self.common)
         try result.check()
+    }
+
+    /// How the recording is exported, once it is known that it can be stored and exported.
+    private func checkedTracks(_ room: RoomConfiguration) throws -> ExportSpec.Tracks {
+        try RecordingFolder.checkStorage(self.directory)
+        try self.output?.check(replaces: self.force)
+        let tracks = try self.tracks(room)
+        if tracks.container == .mp4 { try FFmpegMux.requireProgram() }
+        return tracks
+    }
+
+    private func relay(_ job: RecordJob) async throws {
+        let result = try await job.relay(interrupts: Interrupts())
+        if self.common.json { return try Output.json(result) }
+        for output in result.outputs {
+            Output.result("\(output.name): \(output.packets) packets sent, \(output.droppedPackets) dropped")
+        }
     }
 }

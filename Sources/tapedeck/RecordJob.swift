@@ -11,11 +11,10 @@ import PipelineCatalogue
 import Recording
 import Rendering
 import Session
-import Signalling
-import SignallingClients
 import Storage
 import Terminal
 import Timeline
+import Worker
 
 /// What came of a recording; printed as JSON for scripts.
 struct RecordResult: Encodable {
@@ -96,6 +95,14 @@ struct RecordResult: Encodable {
         }
     }
 
+    /// Prints it.
+    func show(_ common: CommonOptions) throws {
+        if common.json { return try Output.json(self) }
+        Output.result(self.output)
+        if let project = self.project { Output.result(project) }
+        Output.result(self.report.table())
+    }
+
     /// Fails with code 5 if something is missing.
     func check() throws {
         guard !self.isComplete else { return }
@@ -104,98 +111,114 @@ struct RecordResult: Encodable {
     }
 }
 
-/// One recording of one room, from joining to the exported file.
+/// What came of a room in which nothing is recorded: tracks are only sent on; printed as JSON for scripts.
+struct RelayResult: Encodable {
+    var outputs: [OutputResult]
+    var counters: [String: Int]
+}
+
+/// One stay in one room, from joining to the exported file.
 struct RecordJob: Sendable {
-    var stay: RoomStay
+    /// The room; only sent on is what is not recorded.
+    var spec: RoomSpec
+    var options = RoomRun.Options()
+    var leaving: LeaveRule
+    /// Where what is sent is looked up.
+    var pipelines = PipelineCatalogue([])
+    /// The file that is exported; in the recording's folder if left out.
     var output: String?
-    /// The kind of that file.
-    var container = ExportSpec.Container.mkv
-    /// What is asked for of the export.
-    var switches: Set<ExportSpec.Tracks.Switch> = []
-    var directory: String
-    /// Where tracks are sent on.
-    var outputs: [RTPOutputSettings] = []
-    /// Whether what people write into data channels is recorded.
-    var recordsChat = true
-    /// How large one recording gets before the next of its series begins.
-    var segment: SegmentPolicy.Limit?
+    /// How it is made.
+    var tracks = ExportSpec.Tracks()
     /// Takes what came of each recording but the last.
     var onSegment: @Sendable (RecordResult) -> Void = { _ in }
     /// Where a person watches it.
     var lines: LiveLines
+    var logger: Logger
 
-    func run(interrupts: Interrupts) async throws -> RecordResult {
-        defer { self.lines.end() }
-        do {
-            return try await self.record(interrupts)
-        } catch {
-            throw CommandFailure(error)
-        }
+    /// How it was in the room.
+    private struct Stay {
+        var reason: LeaveRule.Reason
+        var hadMedia: Bool
+        var outcome: SessionOutcome
+        /// What was sent on, before we left and after it.
+        var sentOn: (before: [OutputResult], after: [OutputResult])
     }
 
-    private func record(_ interrupts: Interrupts) async throws -> RecordResult {
-        try Runtime.initialise()
-        let control = ControlThread(name: "control")
-        let camera = try await self.stay.camera(control)
-        var request = self.stay.request(sends: camera != nil)
-        (request.options.displayName, request.options.records) = (RoomSpec.recorderName, true)
-        var settings = RecorderSettings(
-            storage: self.directory,
-            room: self.stay.url.roomName,
-            host: ProcessInfo.processInfo.hostName
-        )
-        settings.displayName = request.options.displayName
-        settings.segment = self.segment
+    func record(interrupts: Interrupts) async throws -> RecordResult {
+        defer { self.lines.end() }
         // One for each segment, and for each recording that the disk ended; they are rare, and none may be dropped.
         let (segments, feed) = AsyncStream.makeStream(of: Earlier.self, bufferingPolicy: .unbounded)
-        let recorder = RecorderThread(settings: settings, logger: self.stay.logger) { event in
+        let run = try await self.open(interrupts) { event in
             guard case .finished(let folder, _, let reason) = event else { return }
             if reason == "segment" || StorageError.Code(rawValue: reason) != nil { feed.yield((folder, reason)) }
         }
-        let outputs =
-            self.outputs.isEmpty
-            ? nil : RTPOutputs(self.outputs, room: self.stay.url.roomName, logger: self.stay.logger)
+        guard let recorder = run.recorder else { throw CommandFailure(.usage, "nothing is recorded") }
         async let earlier = self.exportSegments(segments)
-        let session = try self.stay.session(
-            request,
-            control: control,
-            recorder: recorder,
-            outputs: outputs,
-            camera: camera,
-            recordsChat: self.recordsChat
-        )
         interrupts.abandoning {
             guard let folder = recorder.status.folder else { return "nothing was recorded" }
             return "the files of \(folder.path); `tapedeck export \(folder.path)` makes a file of what they have"
         }
-        let (end, outcome) = await self.watch(session, recorder, interrupts)
-        await control.end("stopping the camera", logger: self.stay.logger) { camera?.stop() }
-        let sentOn = outputs?.status.map { OutputResult($0) }
-        await control.end("ending the outputs", logger: self.stay.logger) { outputs?.finish() }
-        try await self.finish(recorder, reason: "\(end)")
+        let stay = await self.stay(in: run, interrupts)
+        try await self.finish(recorder, reason: "\(stay.reason)")
         feed.finish()
-        let earlierProblems = try await earlier
+        let problems = try await earlier
         let recorded = recorder.status
         guard let folder = recorded.folder, recorded.tracks.contains(where: { $0.units > 0 }) else {
             if let failure = recorded.failure { throw failure.cause }
-            if let unrecorded = Self.unrecorded(recorded) { throw unrecorded }
-            throw self.failure(end, outcome, session.status)
-        }
-        let report: ExportReport
-        do {
-            report = try self.export(folder)
-        } catch {
-            throw Self.notExported(folder, error)
+            throw Self.unrecorded(recorded) ?? self.failure(stay, run, "recorded")
         }
         var result = RecordResult(
             folder: folder,
-            report: report,
-            problems: earlierProblems + self.problems(recorder),
-            counters: session.status.counters,
+            report: try self.export(folder),
+            problems: problems + self.problems(recorder),
+            counters: run.status.counters,
             recorded: recorded.tracks
         )
-        result.outputs = sentOn
+        result.outputs = run.outputs == nil ? nil : stay.sentOn.after
         return result
+    }
+
+    func relay(interrupts: Interrupts) async throws -> RelayResult {
+        let run = try await self.open(interrupts)
+        let stay = await self.stay(in: run, interrupts)
+        guard stay.hadMedia else { throw self.failure(stay, run, "sent on") }
+        return RelayResult(outputs: stay.sentOn.before, counters: run.status.counters)
+    }
+
+    /// The room, and what is sent there, which is opened once.
+    private func open(
+        _ interrupts: Interrupts,
+        onEvent: @escaping @Sendable (RecorderEvent) -> Void = { _ in }
+    ) async throws -> RoomRun {
+        try Runtime.initialise()
+        let control = ControlThread(name: "control")
+        var camera: CameraSource?
+        if let send = self.spec.send {
+            camera = try await CameraSource.opened(send, from: self.pipelines, control: control, logger: self.logger)
+        }
+        return try RoomRun(
+            self.spec,
+            self.options,
+            camera: camera,
+            control: control,
+            bell: interrupts.bell,
+            logger: self.logger,
+            onEvent: onEvent
+        )
+    }
+
+    /// Is in the room until there is a reason to leave; then nothing is sent any more.
+    private func stay(in run: RoomRun, _ interrupts: Interrupts) async -> Stay {
+        async let outcome = run.run()
+        let (reason, hadMedia) = await self.end(of: run, interrupts)
+        let before = run.outputs?.status.map { OutputResult($0) } ?? []
+        run.stop()
+        let ended = await outcome
+        await run.control.end("stopping the camera", logger: self.logger) { run.camera?.stop() }
+        let after = run.outputs?.status.map { OutputResult($0) } ?? []
+        await run.outputs?.finishPipelines()
+        await run.control.end("ending the outputs", logger: self.logger) { run.outputs?.finish() }
+        return Stay(reason: reason, hadMedia: hadMedia, outcome: ended, sentOn: (before, after))
     }
 
     private static let patience = Duration.seconds(5)
@@ -216,7 +239,7 @@ struct RecordJob: Sendable {
                 // Ends with the wait only.
                 while true {
                     try await Task.sleep(for: Self.patience)
-                    self.stay.logger.notice("the disk is slow: still completing the recording's files")
+                    self.logger.notice("the disk is slow: still completing the recording's files")
                 }
             }
             defer { group.cancelAll() }
@@ -224,52 +247,38 @@ struct RecordJob: Sendable {
         }
     }
 
-    /// Runs the session until something ends the recording.
-    private func watch(
-        _ session: RoomSession,
-        _ recorder: RecorderThread,
-        _ interrupts: Interrupts
-    ) async -> (RoomStay.End, SessionOutcome) {
-        async let outcome = session.run()
-        let end = await self.end(of: session, recorder, interrupts)
-        session.stop()
-        return (end, await outcome)
-    }
-
-    /// Waits for a reason to stop, and draws the live table once a second.
-    private func end(
-        of session: RoomSession,
-        _ recorder: RecorderThread,
-        _ interrupts: Interrupts
-    ) async -> RoomStay.End {
-        var live = LiveTable(self.lines, directory: self.directory)
-        defer { live.finish() }
-        var tracks: [TrackStatus] = []
-        return await self.stay.end(
-            of: session,
-            interrupts,
-            media: {
-                let recorded = recorder.status
-                tracks = recorded.tracks
-                if tracks.contains(where: { $0.units > 0 }) { return .some }
-                return recorded.failure == nil ? .none : .failed
-            },
-            meanwhile: { status, elapsed, now in
-                live.draw(tracks, status, elapsed: elapsed, of: self.stay.duration, at: now) { track in
-                    guard let level = recorder.soundLevel(of: track) else { return .unmeasured }
-                    guard let decibels = level.decibels, decibels > Self.silenceDecibels else { return .silent }
-                    return .decibels(decibels)
-                }
+    /// Waits for a reason to leave; draws the live table.
+    private func end(of run: RoomRun, _ interrupts: Interrupts) async -> (reason: LeaveRule.Reason, hadMedia: Bool) {
+        guard let recorder = run.recorder else {
+            return await run.end(self.leaving, interrupts) {
+                run.outputs?.status.contains { $0.total != RTPStreamCounters() } ?? false ? .some : .none
             }
-        ).end
+        }
+        var live = LiveTable(self.lines, directory: self.options.directory ?? self.spec.storage)
+        defer { live.finish() }
+        let resizes = SignalWatch(SIGWINCH) { _ in interrupts.bell.ring() }
+        defer { withExtendedLifetime(resizes) {} }
+        var tracks: [TrackStatus] = []
+        return await run.end(self.leaving, interrupts) {
+            let recorded = recorder.status
+            tracks = recorded.tracks
+            if tracks.contains(where: { $0.units > 0 }) { return .some }
+            return recorded.failure == nil ? .none : .failed
+        } meanwhile: { elapsed in
+            live.draw(tracks, run.status, elapsed: elapsed, of: self.leaving.duration, at: .now) { track in
+                guard let level = recorder.soundLevel(of: track) else { return .unmeasured }
+                guard let decibels = level.decibels, decibels > Self.silenceDecibels else { return .silent }
+                return .decibels(decibels)
+            }
+        }
     }
 
-    /// Why there is nothing to export.
-    private func failure(_ end: RoomStay.End, _ outcome: SessionOutcome, _ status: RoomSessionStatus) -> CommandFailure
-    {
-        if case .failed(let error) = outcome { return CommandFailure(error) }
-        if end == .interrupted { return CommandFailure(.interrupted, "interrupted before anything was recorded") }
-        return self.stay.nothingCame([status], media: "media", silence: "the peers sent nothing that can be recorded")
+    /// Why there is nothing.
+    private func failure(_ stay: Stay, _ run: RoomRun, _ done: String) -> CommandFailure {
+        if case .failed(let error) = stay.outcome { return CommandFailure(error) }
+        if stay.reason == .interrupted { return .init(.interrupted, "interrupted before anything was \(done)") }
+        let silence = "the peers sent nothing that can be \(done)"
+        return .nothingCame(in: run, wait: self.leaving.wait, media: "media", silence: silence)
     }
 
     /// Media came, and none of them could be recorded; nil if none came.
@@ -305,7 +314,7 @@ struct RecordJob: Sendable {
             do {
                 report = try await thread.run("exporting a segment", deadline: .seconds(3600)) {
                     try ExportJob(folder, program: Program.name, isStuck: ExportJob.giveUp)
-                        .run(ExportSpec(.tracks(.init(switches: self.switches))))
+                        .run(ExportSpec(.tracks(self.tracks)))
                 }
             } catch {
                 guard isLost else { throw Self.notExported(folder, error) }
@@ -329,10 +338,13 @@ struct RecordJob: Sendable {
     }
 
     private func export(_ folder: RecordingFolder) throws -> ExportReport {
-        let tracks = ExportSpec.Tracks(container: self.container, switches: self.switches)
-        let spec = ExportSpec(.tracks(tracks))
+        let spec = ExportSpec(.tracks(self.tracks))
         let progress = ExportProgressBar(self.lines, spec, output: self.output)
-        return try ExportJob(folder, program: Program.name, output: self.output, isStuck: ExportJob.giveUp)
-            .run(spec) { progress.draw($0) }
+        do {
+            return try ExportJob(folder, program: Program.name, output: self.output, isStuck: ExportJob.giveUp)
+                .run(spec) { progress.draw($0) }
+        } catch {
+            throw Self.notExported(folder, error)
+        }
     }
 }

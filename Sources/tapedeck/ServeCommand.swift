@@ -2,6 +2,7 @@
 
 import ArgumentParser
 import RoomServer
+import Worker
 
 /// `tapedeck serve`.
 struct ServeCommand: AsyncParsableCommand {
@@ -57,17 +58,13 @@ struct ServeCommand: AsyncParsableCommand {
                     }
                 }
                 group.addTask {
-                    while !interrupts.came { try await Task.sleep(for: .milliseconds(100)) }
+                    _ = await interrupts.bell.wait { interrupts.came ? true : nil }
                 }
                 try await group.next()
                 group.cancelAll()
                 try await group.waitForAll()
             }
-        } catch is CancellationError {
-            return
-        } catch {
-            throw CommandFailure(error)
-        }
+        } catch is CancellationError {}
     }
 }
 

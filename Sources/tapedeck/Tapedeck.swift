@@ -64,10 +64,15 @@ enum Main {
         }
         do {
             var command = try Tapedeck.parseAsRoot()
-            if var asynchronous = command as? any AsyncParsableCommand {
-                try await asynchronous.run()
-            } else {
-                try command.run()
+            do {
+                if var asynchronous = command as? any AsyncParsableCommand {
+                    try await asynchronous.run()
+                } else {
+                    try command.run()
+                }
+            } catch let error where Tapedeck.exitCode(for: error) == .failure {
+                // None of the parser's, such as help.
+                throw CommandFailure(error)
             }
         } catch let failure as CommandFailure {
             Output.message("tapedeck: \(failure.message)")

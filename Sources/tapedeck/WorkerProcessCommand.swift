@@ -38,6 +38,9 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     @Option(help: "By how many degrees the image is turned clockwise: 0, 90, 180 or 270.")
     var rotation = 0
 
+    @Option(help: "Writes how loud the participants of the recording in this folder are, as JSON, and ends.")
+    var levels: String?
+
     @Option(help: "How long the end of a room or of the process may take.")
     var stopLimit = TimeArgument(StopLimits().process)
 
@@ -58,6 +61,10 @@ struct WorkerProcessCommand: AsyncParsableCommand {
         if let codec = self.still {
             guard try StillJob.run(codec: codec, rotation: self.rotation) else { Program.end(.incomplete) }
             return
+        }
+        if let folder = self.levels {
+            guard let levels = try LevelsJob.run(RecordingFolder.open(path: folder)) else { Program.end(.incomplete) }
+            return try Output.json(levels)
         }
         let worker = WorkerProcess(
             input: STDIN_FILENO,

@@ -2,6 +2,7 @@
 
 import Basics
 import ConfigurationFile
+import Foundation
 import Model
 import Signalling
 import Testing
@@ -45,6 +46,40 @@ import Testing
         #expect(error?.description.contains("a b: cannot be a room's name") == true)
         #expect(RoomConfiguration.isName("a-b_c.d"))
         #expect(!RoomConfiguration.isName(".."))
+    }
+
+    /// A room of a file, with values in place of those of the file.
+    func load(_ text: String, replacing texts: [String: String] = [:]) throws -> RoomConfiguration {
+        let file = FileManager.default.temporaryDirectory.appending(path: "room-\(UUID()).yaml").path()
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        try text.write(toFile: file, atomically: false, encoding: .utf8)
+        let values = FixedValues(variables: ["PIN": "1234"])
+        return try RoomConfiguration.load(name: "room", path: file, replacing: texts, values: values)
+    }
+
+    @Test func aFileIsReadWithValuesInPlaceOfItsOwn() throws {
+        let text = "url: socketio+http://h/file\nsecret: ${PIN}\nrecord: { chat: false }"
+        let room = try self.load(text)
+        #expect(room.address.url.roomName == "file")
+        #expect(room.spec.secret?.value == "1234")
+        #expect(room.spec.record?.chat == false)
+        let other = try self.load(text, replacing: ["url": "socketio+http://h/flag", "secret": "${PIN}"])
+        #expect(other.address.url.roomName == "flag")
+        // Only a file has references.
+        #expect(other.spec.secret?.value == "${PIN}")
+        #expect(other.spec.record == room.spec.record)
+        #expect(try self.load("record: none", replacing: ["url": "socketio+http://h/flag"]).spec.record == nil)
+    }
+
+    @Test func aFileOfARoomTellsThePlacesOfItsProblems() {
+        for (text, place) in [
+            ("record: none", ":1:1: room.url: missing"),
+            ("url: socketio+http://h/r\nsend: { fps: 61 }", ":2:14: room.send.fps: found 61"), ("", "nothing in it"),
+        ] {
+            let error = #expect(throws: ConfigurationError.self) { try self.load(text) }
+            let told = error?.description ?? ""
+            #expect(told.contains("room-") && told.contains(place), "\(text)")
+        }
     }
 
     @Test func referencesAreRefusedFromOutside() throws {

@@ -132,20 +132,56 @@ import Testing
         let lines = try String(contentsOfFile: self.folder + "/environment", encoding: .utf8).split(separator: "\n")
         for line in [
             "RCLONE_CONFIG=/etc/tapedeck/rclone.conf", "RCLONE_BWLIMIT=20000000B", "RCLONE_S3_NO_CHECK_BUCKET=true",
-            "RCLONE_MULTI_THREAD_STREAMS=0",
+            "RCLONE_MULTI_THREAD_STREAMS=0", "RCLONE_S3_ENCODING=Slash,BackSlash,Ctl,Del,InvalidUtf8,Dot",
         ] {
             #expect(lines.contains(Substring(line)), "\(line)")
         }
         #expect(!lines.contains { $0.hasPrefix("SECRET=") || $0.hasPrefix("AWS_CA_BUNDLE=") })
     }
 
+    /// rclone 1.60 finds no file by a name with a control character.
+    @Test(arguments: [
+        ("a\tb\u{7F}\r\n", "a␉b␡␍␊"), ("a␉␡", "a‛␉‛␡"), ("ä+\\ ‛／␀日本💾", "ä+\\ ‛／␀日本💾"), ("", ""),
+    ])
+    func namesAreWrittenAsRcloneShowsThem(name: String, expected: String) async throws {
+        let rclone = try self.rclone("printf '%s\\n' \"$@\" > \(self.folder)/arguments")
+        try await rclone.send("/" + name, to: "arc:x/" + name, bytes: 1)
+        #expect(
+            try String(contentsOfFile: self.folder + "/arguments", encoding: .utf8)
+                == "copyto\n--no-check-dest\n/\(expected)\narc:x/\(expected)\n"
+        )
+    }
+
+    @Test func recordingsGoFirst() async throws {
+        let rclone = try self.rclone("nice > \(self.folder)/nice; ionice -p $$ > \(self.folder)/class")
+        try await rclone.delete("arc:x/1")
+        #expect(try String(contentsOfFile: self.folder + "/nice", encoding: .utf8) == "19\n")
+        #expect(try String(contentsOfFile: self.folder + "/class", encoding: .utf8).hasPrefix("idle"))
+    }
+
+    /// After an upload, the file is not read again for the remote's checksum.
+    @Test(arguments: ["sha1", "md5"]) func aKnownChecksumIsNotComputedAgain(function: String) async throws {
+        let sum = String(repeating: "c", count: 40)
+        let found = try await self.rclone(#"echo '{"Size":1,"IsDir":false,"Hashes":{"\#(function)":"b"}}'"#).look(
+            "arc:x"
+        )
+        let rclone = try self.rclone("echo 1 >> \(self.folder)/runs; echo '\(sum)  a'")
+        let comparison = try await rclone.compare(
+            "/a",
+            bytes: 1,
+            with: "arc:x",
+            found: #require(found),
+            ours: ["md5": "b"]
+        )
+        #expect(comparison == (function == "md5" ? .same("md5:b") : .different("another sha1")))
+        #expect(FileManager.default.fileExists(atPath: self.folder + "/runs") == (function == "sha1"))
+    }
+
     /// rclone has the same words for a file of this host as for the remote's.
     @Test(arguments: ["permission denied", "directory not found"])
     func aFileOfThisHostThatCannotBeReadIsNotTheRemotesFault(words: String) async throws {
-        let rclone = try self.rclone("echo 'Failed to hashsum: \(words)' >&2; exit 1")
-        let failure = await #expect(throws: RemoteFailure.self) {
-            try await rclone.hash("sha256", ofFile: "/a", bytes: 1)
-        }
+        let rclone = try self.rclone("echo 'Failed to lsjson: \(words)' >&2; exit 1")
+        let failure = await #expect(throws: RemoteFailure.self) { try await rclone.hashes(ofFile: "/a", bytes: 1) }
         #expect(failure?.kind == .other && failure?.description.hasPrefix("this host's file cannot be read") == true)
     }
 

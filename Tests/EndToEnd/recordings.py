@@ -2,9 +2,11 @@
 """Starts and ends recordings of a test, waits for their media, and finds their files."""
 
 import contextlib
+import datetime
 import json
 import pathlib
 import signal
+import sqlite3
 import subprocess
 import time
 
@@ -40,6 +42,29 @@ def assert_nothing_noted(folder, again):
             return
         again()
     raise AssertionError(f"still noted: {list(folder.rglob('*'))}")
+
+
+def fill_catalogue(storage, count):
+    """Adds finished recordings of two to the catalogue of a running daemon, one a minute, newest first; their ids.
+
+    They have no files: a list does not look at them.
+    """
+    newest = datetime.datetime(2026, 11, 21, 3, 12, tzinfo=datetime.timezone.utc)
+    ids = [f"{number:016d}" for number in range(count)]
+    rows, people = [], []
+    for number, identity in enumerate(ids):
+        start = int((newest - datetime.timedelta(minutes=number)).timestamp())
+        room, names = f"room {number % 40}", (f"Ann {number % 97}", "Zoë")
+        search = "\n".join((room, identity, *names)).lower()
+        rows.append((start * 1_000_000, identity, room, start * 10**9, (start + 50) * 10**9, 50, 9_000_000, "finished", "complete",
+                     "here", 1, f"recordings/{room}/{identity}", search, "[]"))
+        people += [(start * 1_000_000, index, f"x{index}", name) for index, name in enumerate(names)]
+    with contextlib.closing(sqlite3.connect(storage / "catalogue.sqlite", timeout=LIMIT)) as catalogue, catalogue:
+        catalogue.executemany(
+            "INSERT INTO recordings (position, id, room, start_ns, end_ns, duration_seconds, bytes, state, verdict, host, parts, "
+            "folder, search, tags) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        catalogue.executemany("INSERT INTO participants (recording, number, id, name) VALUES (?, ?, ?, ?)", people)
+    return ids
 
 
 def media_files(directory):

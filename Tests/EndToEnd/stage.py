@@ -17,9 +17,9 @@ import time
 import urllib.request
 import uuid
 
-# Options of a sending recorder that does not take much of the processor.
-SEND = ("--send", "test", "--send-size", "320x180", "--send-fps", "15")
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Options of a sending recorder that does not take much of the processor.
+SEND = ("--room", ROOT / "Tests" / "EndToEnd" / "small.yaml")
 PEERS = ROOT / "Tests" / "Peers"
 sys.path.insert(0, str(PEERS))
 import janus_configuration  # noqa: E402
@@ -330,6 +330,12 @@ class Stage:
         if arguments[0] == "camera" and "--bitrate" not in arguments:
             arguments += "--bitrate", "1500k"
         return self.start(f"tapedeck-{arguments[0]}", self.tapedeck_path, *arguments, secrets=secrets)
+
+    def room(self, text):
+        """The flag that has a command read the rest of its room from YAML."""
+        file = pathlib.Path(tempfile.mkstemp(prefix="room-", suffix=".yaml", dir=self.folder)[1])
+        file.write_text(text)
+        return "--room", file
 
     def run_tapedeck(self, *arguments, timeout=LIMIT, secrets=None):
         process = self.tapedeck(*arguments, secrets=secrets)

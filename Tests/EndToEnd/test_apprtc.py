@@ -227,7 +227,7 @@ def ended(peer, recorder, storage, number):
 @pytest.mark.parametrize("what", [pytest.param("collider", marks=pytest.mark.long), "all"])
 def test_media_outlive_the_servers_and_the_next_peer_can_call(stage, what):
     server = apprtc_server(stage)
-    recorder = start_recorder(stage, server, "--separate-tracks")
+    recorder = start_recorder(stage, server, *stage.room("record: { separate_tracks: true }"))
     wait_for_log(server, "message", type="offer", isStored=True)
     first = apprtc_peer(stage, server, *SMALL)
     first.wait_for_event("connected", LIMIT)

@@ -96,7 +96,8 @@ def test_a_frame_that_costs_the_connection_does_not_cost_the_call(stage, case):
     server = stage.room_server(5)
     peer = stage.aiortc(server, ROOM, "--send", "synthetic")
     proxy = hostile_proxy(stage, server, "--every", "0", "--case", case)
-    exported, recorder = start_recorder(stage, room_url(proxy, ROOM, transport="websocket", eio=4), "--separate-tracks")
+    exported, recorder = start_recorder(stage, room_url(proxy, ROOM, transport="websocket", eio=4),
+                                        *stage.room("record: { separate_tracks: true }"))
     # There is no call to be kept before.
     wait_for_media(recorder, stage.folder / "storage")
     proxy.tell("inject")

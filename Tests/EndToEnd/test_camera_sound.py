@@ -64,7 +64,8 @@ def test_cameras_are_told_apart_by_their_tones_and_send_what_they_describe(stage
     recorder.wait_for("the room", lambda: "joined the room" in recorder.messages, LIMIT)
     cameras = {name: stage.tapedeck("camera", url, "--json", "--video", "none", "--name", name, *flags,
                                     "--trace-signalling", stage.folder / f"{name}.jsonl")
-               for name, flags in (("kitchen", ["--audio-dtx"]), ("garden", ["--no-audio-fec", "--audio-bitrate", "24k"]),
+               for name, flags in (("kitchen", stage.room("send: { audio: test, audio_dtx: true }")),
+                                   ("garden", stage.room("send: { audio: test, audio_fec: false, audio_bitrate: 24k }")),
                                    ("door", ["--audio", f"file:{speech}"]))}
     wait_for_seconds(recorder, stage.folder / "storage", 7, files=3)
     interrupted(recorder)

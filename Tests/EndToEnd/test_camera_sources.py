@@ -181,7 +181,7 @@ def test_a_source_is_open_for_those_who_receive_it_or_all_the_time(stage, clips)
     """A file, recognised by its descriptor; a device is opened by the same means."""
     server = stage.serve("--room-size", "3")
     cameras = {}
-    for room, flags in (("kept", ["--keep-open"]), ("needed", [])):
+    for room, flags in (("kept", stage.room("send: { open: always }")), ("needed", ())):
         cameras[room] = stage.tapedeck("camera", room_url(server, room), *camera_flags(f"file:{clips['mp4']}", "test"), *flags)
         cameras[room].wait_for("the room", lambda: "joined the room" in cameras[room].messages, LIMIT)
 

@@ -115,5 +115,5 @@ def test_chromium_opens_a_channel_in_the_call(stage):
 def test_chat_that_is_not_wanted_is_refused(stage):
     server = stage.room_server(5)
     stage.aiortc(server, ROOM, "--send", "synthetic", "--write", "secret")
-    exported, recorder = record_some(stage, room_url(server, ROOM), "--no-chat")
+    exported, recorder = record_some(stage, room_url(server, ROOM), *stage.room("record: { chat: false }"))
     assert not media.streams(exported, "subtitle"), recorder.story()

@@ -333,6 +333,20 @@ def test_retention_deletes_what_is_exported_and_keeps_what_is_not(stage):
     daemon.wait_for("the end of the last", lambda: not daemon.recordings() and not folder.exists())
 
 
+def test_what_other_programs_write_is_no_forecast(stage):
+    daemon = Daemon(stage, {})
+    measured = {}
+
+    def has_measured():
+        with open(stage.folder / "of another program", "ab") as file:
+            file.write(bytes(400_000))
+        overview = daemon.get("/v1/overview")
+        measured[overview["freeBytes"]] = overview.get("secondsUntilFull")
+        return len(measured) > 4
+    daemon.wait_for("some measurements", has_measured)
+    assert set(measured.values()) == {None}, measured
+
+
 def test_on_demand_rooms_pause_resume_stop(stage):
     server = stage.room_server(5)
     daemon = Daemon(stage, {"meeting": {"url": room_url(server, "one"), "join": "on-demand",

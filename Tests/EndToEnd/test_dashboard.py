@@ -370,6 +370,7 @@ def test_the_level_of_audio_is_shown(stage, browser, scheme):
     tracks = [{"number": number, "participant": name, "kind": "audio", "codec": "opus", "units": 9, "bytes": 9, "lostPackets": 0,
                "keyframeRequests": 0, "open": True, "sound": {"levelDecibels": level, "silentSeconds": 0}}
               for number, (name, level) in enumerate(levels.items(), 1)]
+    tracks.append({**tracks[0], "number": 4, "kind": "video", "codec": "vp8", "sound": None})
     people = [{"id": name, "shownName": name, "connected": True} for name in (*levels, "Dan")]
     room = {"name": "standup", "url": "-", "join": "always", "origin": "api", "phase": "joined", "restarts": 0,
             "since": "2026-11-21T03:12:26Z", "status": {
@@ -382,6 +383,9 @@ def test_the_level_of_audio_is_shown(stage, browser, scheme):
     assert meters.count() == 3
     assert [float(meters.nth(index).evaluate("meter => meter.value")) for index in range(3)] == [-20, -60, -60]
     assert page.get_by_role("meter", name="Audio level of Ann").get_attribute("title") == "-20 dB"
+    # Before the first image: a camera for the one who sends video.
+    icons = dashboard.card("standup").locator(".still use")
+    assert icons.evaluate_all("all => all.map(use => use.getAttribute('href'))") == ["#i-video"] + 3 * ["#i-audio"]
     assert re.fullmatch(r"\d+:\d\d:\d\d", see(page.locator(".clock")).inner_text())
     check_layout(page, PHONE["width"])
     check_accessible(page)

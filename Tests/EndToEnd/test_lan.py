@@ -107,7 +107,7 @@ def test_an_app_that_is_started_anew_is_dialled_again(stage):
     port = free_port()
     exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
     recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}", "--directory", storage, "--output", exported,
-                              "--json", "--wait", "90s", "--separate-tracks")
+                              "--json", "--wait", "90s", *stage.room("record: { separate_tracks: true }"))
     first = peer(stage, "--listen", port)
     wait_for_media(recorder, storage)
     first.kill()
@@ -125,7 +125,7 @@ def test_a_call_outlives_its_connection_until_the_next_caller(stage):
     port = free_port()
     exported, storage = stage.folder / "call.mkv", stage.folder / "storage"
     recorder = stage.tapedeck("record", f"lan+tcp://127.0.0.1:{port}?listen", "--directory", storage, "--output",
-                              exported, "--json", "--separate-tracks")
+                              exported, "--json", *stage.room("record: { separate_tracks: true }"))
     first = peer(stage, "--dial", f"127.0.0.1:{port}", "--hang-up-after", "1")
     first.wait_for_event("hungUp", LIMIT)
     wait_for_media(recorder, storage)

@@ -202,6 +202,16 @@ def test_encrypted_video_is_recorded_and_not_called_complete(stage):
     assert_balances(stage)
 
 
+def test_encrypted_video_that_looks_whole_is_noticed_by_the_decoder_of_browsers(stage):
+    """ffmpeg's own decoder shows such frames as noise, without a word."""
+    recorded_from(stage, "encrypted-tail", "--codec", "vp8", codes=(0, 5))
+    run = stage.run_tapedeck("verify", recording_folder(stage.folder / "storage"), "--decode", "--json")
+    told = run.result()
+    assert run.exit_code == 5 and told["verdict"] == "damaged", run.story()
+    video, = [track for track in told["tracks"] if track["media"] == "video"]
+    assert video["decoding"]["errors"] >= video["units"], video
+
+
 def test_a_sender_is_asked_as_it_offers(stage):
     server = stage.room_server(5)
     peer = odd_peer(stage, server, "fir-only", "--codec", "vp8")
@@ -256,8 +266,8 @@ def test_what_is_refused_is_in_the_api_the_metrics_the_journal_and_the_certifica
     assert peer.end() == 0, peer.story()
     folder, = daemon.wait_for_export("standup")
     recording, = daemon.recordings()
-    detail = daemon.get(f"/v1/recordings/{recording['id']}")
-    assert detail["verdict"] == "complete-with-gaps", detail
+    link = f"/v1/recordings/{recording['id']}"
+    daemon.wait_for("its verdict", lambda: daemon.get(link).get("verdict") == "complete-with-gaps")
     counted = [record for record in journal_of(folder) if record["kind"] == "source-counted" and record["media"] == "audio"]
     assert counted[-1]["final"] and {"paused", "payload-type-not-accepted"} <= set(counted[-1]["refused"])
     assert "payload type not accepted" in (folder / "certificate.txt").read_text()

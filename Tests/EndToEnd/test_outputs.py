@@ -208,7 +208,8 @@ def test_wrong_outputs_are_usage(stage):
                  "h:5004,participants=2,sdp=a.sdp", "h:5004,ttl=0", "h:5004,srtp=yes"):
         process = stage.run_tapedeck("record", "socketio+http://127.0.0.1:1/r", "--rtp", text, timeout=LIMIT)
         assert process.exit_code == 2 and "--rtp" in process.messages, process.story()
-    process = stage.run_tapedeck("record", "socketio+http://127.0.0.1:1/r", "--outputs-only", timeout=LIMIT)
+    process = stage.run_tapedeck("record", "socketio+http://127.0.0.1:1/r", *stage.room("record: none"),
+                                 timeout=LIMIT)
     assert process.exit_code == 2 and "--rtp" in process.messages, process.story()
 
 
@@ -220,7 +221,7 @@ def test_sending_on_without_recording(stage):
         stage.tapedeck("camera", room_url(server, ROOM), "--codec", "h264", "--video", "test", "--audio", "test",
                        "--size", "320x180")
     port = rtp.free_ports(8)
-    relay = stage.tapedeck("record", room_url(server, ROOM), "--codec", "h264", "--outputs-only", "--json", "--rtp",
+    relay = stage.tapedeck("record", room_url(server, ROOM), "--codec", "h264", "--json", *stage.room("record: none"), "--rtp",
                            f"239.255.77.7:{port},interface=lo,participants=2,sdp={stage.folder}/group-{{place}}.sdp")
     files = [stage.folder / f"group-{place}.sdp" for place in (1, 2)]
     received = [stage.folder / f"group-{place}.mkv" for place in (1, 2)]

@@ -6,12 +6,12 @@ import io
 import json
 import re
 import tarfile
-import urllib.parse
 
 import pytest
 from daemon import Daemon
 from dashboard import DESKTOP, PHONE, Dashboard, check_accessible
 from peers import room_url
+from recordings import fill_catalogue
 from test_dashboard import browser, check_layout, fulfil, see, walk_by_keyboard  # noqa: F401
 
 TOKENS = {"viewer": "viewer-viewer-viewer", "reader": "reader-reader-reader", "operator": "operator-operator-1"}
@@ -90,15 +90,31 @@ def test_a_call_of_two_is_played_by_those_who_may(stage, browser):  # noqa: F811
     # Images above the lanes, of the moments that they stand over.
     images = timeline.locator(".strip img")
     daemon.wait_for("a strip of images", lambda: images.evaluate_all("all => all.map(image => image.naturalWidth)") == [320] * 8)
+    # Waveforms in the lanes: a beep each second is loud, and silence between them is not.
+    daemon.wait_for("waveforms", lambda: timeline.locator("path.wave").count() == 2)
+    levels = daemon.get(f"{link}/levels")
+    assert {person["id"] for person in levels["participants"]} == {
+        person["id"] for person in daemon.get(f"{link}/timeline")["participants"]}
+    for person in levels["participants"]:
+        loud = [level > -30 for level in person["levels"]]
+        beeps = [index * levels["stepSeconds"] for index, now in enumerate(loud) if now and not (index and loud[index - 1])]
+        # The busiest machine may lose a beep, and moves none.
+        assert len(beeps) > 1 and all(abs(later - beeps[0] - round(later - beeps[0])) < 0.25 for later in beeps), person
+        assert abs(len(loud) * levels["stepSeconds"] - seconds) < 0.3
     moment = timeline.get_by_role("listitem").filter(has_text="Mark: the decision").get_by_role("link")
     moment.click()
     at = float(moment.get_attribute("href").rpartition("=")[2])
     daemon.wait_for("the mark", lambda: abs(video.evaluate("video => video.currentTime") - at) < 0.1)
+    # Followed also where the page's address names this moment already.
+    video.evaluate("(video, at) => { video.currentTime = at + 1 }", at)
+    daemon.wait_for("another moment", lambda: abs(video.evaluate("video => video.currentTime") - at - 1) < 0.1)
+    moment.click()
+    daemon.wait_for("the mark again", lambda: abs(video.evaluate("video => video.currentTime") - at) < 0.1)
     slider = timeline.get_by_role("slider", name="Position")
     slider.press("Home")
     daemon.wait_for("the beginning", lambda: video.evaluate("video => video.currentTime") == 0)
     box = slider.bounding_box()
-    viewer.page.mouse.click(box["x"] + box["width"] / 2, box["y"] + 5)
+    slider.click(position={"x": box["width"] / 2, "y": 5})
     daemon.wait_for("the middle", lambda: abs(video.evaluate("video => video.currentTime") - seconds / 2) < 0.5)
     assert viewer.page.url.endswith(f"#recordings/{recording['id']}/t={int(video.evaluate('v => v.currentTime'))}")
     before = int(viewer.page.url.rpartition("=")[2])
@@ -270,23 +286,32 @@ def test_links_that_lead_nowhere_say_so(stage, browser):  # noqa: F811
 
 def test_a_list_of_ten_thousand_holds_one_page(stage, browser):  # noqa: F811
     daemon = Daemon(stage, {})
+    ids = fill_catalogue(daemon.storage, 10_000)
     dashboard = Dashboard(browser, daemon.url, DESKTOP)
-    asked = []
-
-    def answer(route):
-        query = urllib.parse.parse_qs(urllib.parse.urlsplit(route.request.url).query)
-        start = int(query.get("cursor", ["0"])[0])
-        asked.append(start)
-        rows = [{**RECORDING, "id": f"r{start + index}", "room": f"room {start + index}"} for index in range(25)]
-        following = {"next": str(start + 25)} if start + 25 < 10_000 else {}
-        route.fulfill(body=json.dumps({"recordings": rows, **following}), content_type="application/json")
-    dashboard.page.route(re.compile(r"/v1/recordings\?"), answer)
-    dashboard.page.route("**/thumbnail.jpg", lambda route: route.fulfill(status=404, body="{}"))
+    # The recordings have no files, and a question for an image of one says so.
+    dashboard.expected = 404
     page = dashboard.open("recordings")
     rows = page.get_by_role("list", name="Recordings").locator("> li")
-    for start in range(0, 250, 25):
-        see(rows.filter(has_text=re.compile(rf"room {start}\b")).first)
+
+    def is_shown(first):
+        see(rows.first.locator(f"a[href='#recordings/{ids[first]}']").first)
         assert rows.count() == 25
+        # A page more is no more to draw and to scroll.
+        assert page.evaluate("document.querySelectorAll('#recordings-view *').length") < 1000
+    for first in range(0, 250, 25):
+        is_shown(first)
         page.get_by_role("button", name="Older").click()
-    assert max(asked) == 250
+    page.get_by_role("button", name="Newer").click()
+    is_shown(225)
+    page.get_by_role("searchbox", name="Search").fill(ids[-1])
+    see(rows.first.locator(f"a[href='#recordings/{ids[-1]}']").first)
+    rows.nth(1).wait_for(state="detached")
+    # Every recording is on one page, in order, to the last.
+    found, cursor = [], ""
+    while cursor is not None:
+        part = daemon.get(f"/v1/recordings?limit=200{cursor and f'&cursor={cursor}'}")
+        found += [recording["id"] for recording in part["recordings"]]
+        cursor = part.get("next")
+    assert found == ids
+    assert dashboard.errors == []
     dashboard.close()

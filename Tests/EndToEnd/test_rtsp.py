@@ -430,7 +430,7 @@ def test_tls_who_speaks_and_ends(stage):
     daemon.wait_for("the new certificate", lambda: serial_number(service.port, trusting) != old, LIMIT)
 
     # A participant that sends more audio is shown, in the same stream.
-    loud = start_camera(stage, server, "--audio-bitrate", "160k", "--size", "480x270")
+    loud = start_camera(stage, server, *stage.room("send: { audio_bitrate: 160k }"), "--size", "480x270")
     second, = set(service.participants(2)) - {first}
     watching.wait_for("pictures of who speaks", lambda: widths(speaker) == ["320", "480"], LIMIT)
 

@@ -7,7 +7,7 @@ import typing
 import faults
 import pytest
 from faults import FaultProxy, says
-from remotes import SeaweedFS, WebDAV
+from remotes import Ceph, SeaweedFS, WebDAV
 from stage import ROOT, Stage
 from uploads import assert_no_secret, check, files, problem, recording, start, upload_of, wait_for_upload
 
@@ -35,6 +35,7 @@ BUCKET = "the remote has no such bucket or folder"
 CLOCK = "this host's clock is wrong, or the remote's"
 FULL = "the remote has no room"
 CONTENT = "what arrived is not what was sent"
+OTHER = "rclone failed"
 
 ROWS = [
     Row("S3", "403 AccessDenied", says(403, "AccessDenied"), RIGHTS),
@@ -47,6 +48,7 @@ ROWS = [
     Row("S3", "403 RequestTimeTooSkewed", says(403, "RequestTimeTooSkewed"), CLOCK),
     Row("S3", "400 ExpiredToken", says(400, "ExpiredToken"), CREDENTIALS),
     Row("S3", "403 QuotaExceeded", says(403, "QuotaExceeded"), FULL),
+    Row("S3", "400 KeyTooLongError", says(400, "KeyTooLongError"), OTHER),
     Row("WebDAV", "401", says(401), CREDENTIALS),
     Row("WebDAV", "403", says(403), RIGHTS),
     Row("WebDAV", "404", says(404), BUCKET),
@@ -169,12 +171,18 @@ def test_the_end_of_an_upload_in_parts(stage, call, name):
 
 # What file systems, URLs, shells and rclone's own syntax might take for something else.
 NAMES = ["ä ö ü ß é 日本.mkv", "a+b c%20d%2Fe.mkv", "--config=x.mkv", "a:b.mkv", "'quoted' \"twice\".mkv", "#?&=;,@$!*[]{}().mkv", "~.mkv",
-         f"{'long ' * 48}.mkv", "trailing dot."]
+         f"{'long ' * 48}.mkv", "trailing dot.", "back\\slash.mkv", "\\", "tab\tline\nbell\x07delete\x7f.mkv", "picture of a tab ␉.mkv"]
+# S3 has other characters in the place of these.
+OF_S3 = {ord("\\"): "＼", ord("\t"): "␉", ord("\n"): "␊", 7: "␇", 0x7F: "␡", ord("␉"): "‛␉"}
+# Of 1,000 characters is a key with these; S3 takes 1,024 bytes.
+DEEP, PREFIX = "/".join(["r" * 160] * 3), f"{'p' * 240}/+ ä #%"
+KINDS = {"S3": (SeaweedFS, f"arc:recordings/{DEEP}", f"{DEEP}/", OF_S3), "Ceph": (Ceph, f"arc:recordings/{DEEP}", f"{DEEP}/", OF_S3),
+         "WebDAV": (WebDAV, "cloud:of us", "of us/", {})}
 
 
-@pytest.mark.parametrize("kind", ["S3", pytest.param("WebDAV", marks=pytest.mark.long)])
+@pytest.mark.parametrize("kind", ["S3", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("Ceph", "WebDAV"))])
 def test_any_name_arrives_and_others_below_the_prefix_stay(stage, call, kind):
-    made, place, root = SERVERS[kind]
+    made, place, root, characters = KINDS[kind]
     server = made(stage)
 
     def named(folder):
@@ -182,19 +190,19 @@ def test_any_name_arrives_and_others_below_the_prefix_stay(stage, call, kind):
         for name in NAMES:
             (folder / name).write_text(name)
 
-    prefix = f"{'p' * 200}/+ ä #%"
     # Of another installation.
-    foreign = {f"{prefix}/20260101T000000Z-{identity}/{name}": identity.encode()
+    foreign = {f"{PREFIX}/20260101T000000Z-{identity}/{name}": identity.encode()
                for identity in ("0123456789abcdef", "1123456789abcdef") for name in ("manifest.json", "journal.jsonl")}
     for name, content in foreign.items():
         server.put(root + name, content)
-    daemon = start(stage, call, server.section(), place, change=named, prefix=prefix, verify="read")
+    daemon = start(stage, call, server.section(), place, change=named, prefix=PREFIX, verify="read")
     upload = wait_for_upload(daemon)
     folder = recording(daemon.storage)
     here = files(folder)
     assert set(NAMES) < here.keys() and upload["files"] == len(here)
     there = {name.removeprefix(root): content for name, content in server.objects().items()}
-    assert there == foreign | {f"{prefix}/{folder.name}/{name}": content for name, content in here.items()}
+    assert there == foreign | {f"{PREFIX}/{folder.name}/{name.translate(characters)}": content for name, content in here.items()}
+    assert kind == "WebDAV" or max(len(root + name) for name in there) >= 1000
     daemon.sections["storage"]["keep_bytes"] = "1MB"
     daemon.restart(lambda: daemon.write({}))
     daemon.wait_for("retention", lambda: not folder.exists())
@@ -202,6 +210,23 @@ def test_any_name_arrives_and_others_below_the_prefix_stay(stage, call, kind):
     assert daemon.process.end() == 0
     fetched = stage.run_tapedeck("recordings", "fetch", folder.name.split("-")[1], "--config", daemon.path)
     assert fetched.exit_code == 0 and files(folder) == here, fetched.story()
+
+
+def test_a_file_that_rclone_does_not_find_is_named_and_kept(stage, call):
+    name = "quote ‛.mkv"
+
+    def named(folder):
+        grow(folder)
+        (folder / name).write_text(name)
+
+    daemon = start(stage, call, WebDAV(stage).section(), "cloud:of us", change=named)
+    folder = recording(daemon.storage)
+    upload = daemon.wait_for("a failure", lambda: (upload_of(daemon) or {}).get("error") and upload_of(daemon))
+    assert upload["error"].startswith("this host's file cannot be read") and f"{folder}/{name}" in upload["error"], upload
+    daemon.sections["storage"]["keep_bytes"] = "1MB"
+    daemon.restart(lambda: daemon.write({}))
+    daemon.wait_for("the line about it", lambda: daemon.log("retention keeps a recording"))
+    assert (folder / name).exists()
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ import time
 
 import pytest
 from daemon import Daemon
-from remotes import SeaweedFS, WebDAV
+from remotes import Ceph, SeaweedFS, WebDAV
 from uploads import copies, files
 
 pytestmark = pytest.mark.media
@@ -17,11 +17,10 @@ pytestmark = pytest.mark.media
 RECORDINGS = 6
 # Goes in two parts.
 LARGE = 20 << 20
-SECTION = {SeaweedFS: "upload_cutoff = 5Mi\n", WebDAV: ""}
-PLACE = {SeaweedFS: "arc:recordings", WebDAV: "cloud:x"}
-ROOT = {SeaweedFS: "", WebDAV: "x/"}
-CASES = [pytest.param(SeaweedFS, 3), pytest.param(SeaweedFS, 20, marks=pytest.mark.long),
-         pytest.param(WebDAV, 20, marks=pytest.mark.long)]
+SECTION = {SeaweedFS: "upload_cutoff = 5Mi\n", Ceph: "upload_cutoff = 5Mi\n", WebDAV: ""}
+PLACE = {SeaweedFS: "arc:recordings", Ceph: "arc:recordings", WebDAV: "cloud:x"}
+ROOT = {SeaweedFS: "", Ceph: "", WebDAV: "x/"}
+CASES = [pytest.param(SeaweedFS, 3), *(pytest.param(kind, 20, marks=pytest.mark.long) for kind in (SeaweedFS, Ceph, WebDAV))]
 
 
 def rclones(stage):

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finished recordings go to a remote, are verified there, and come back: rclone, SeaweedFS's S3, WebDAV, read by boto3."""
+"""Finished recordings go to a remote, are verified there, and come back: rclone, S3 of SeaweedFS and Ceph, WebDAV; read by boto3."""
 
 import contextlib
 import hashlib
 import json
 import shutil
+import pathlib
 import signal
+import struct
 import subprocess
 import threading
 
+import botocore.exceptions
 import pytest
 from daemon import Daemon
 from faults import FaultProxy, says
 from peers import room_url
-from remotes import PASSWORD, READER_KEY, READER_SECRET, SECRET, SeaweedFS, WebDAV
+from remotes import PASSWORD, READER_KEY, READER_SECRET, SECRET, Ceph, SeaweedFS, WebDAV
 from stage import LIMIT
 from uploads import assert_no_secret, check, files, problem, recording, start, upload_of, wait_for_upload
 
@@ -21,10 +24,12 @@ pytestmark = pytest.mark.media
 
 # More than rclone sends in one request: three parts more.
 LARGE = (200 << 20) + (40 << 20)
+S3 = pytest.mark.parametrize("kind", [SeaweedFS, pytest.param(Ceph, marks=pytest.mark.long)])
 
 
-def test_a_recording_is_uploaded_and_comes_back_on_another_host(stage, call):
-    server = SeaweedFS(stage)
+@S3
+def test_a_recording_is_uploaded_and_comes_back_on_another_host(stage, call, kind):
+    server = kind(stage)
     daemon = start(stage, call, server.section(), f"arc:{server.bucket}", prefix="{day}/ä +{room}")
     upload = wait_for_upload(daemon)
     folder = recording(daemon.storage)
@@ -61,6 +66,61 @@ def test_a_recording_is_uploaded_and_comes_back_on_another_host(stage, call):
     none = stage.run_tapedeck("recordings", "fetch", "zzzzzzzz", "--config", stage.folder / "other.yaml")
     assert none.exit_code == 2 and "the remote has no recording zzzzzzzz" in none.messages, none.story()
     assert_no_secret(fetched, again, none)
+
+
+@S3
+def test_a_bucket_that_locks_objects_keeps_every_version(stage, call, kind):
+    """Its rule: nobody deletes a version for a day."""
+    server = kind(stage, locks=True)
+    assert problem(check(stage, server.section())) is None
+    trial, = server.versions()
+    # More than `keep_bytes`.
+    daemon = start(stage, call, server.section(), f"arc:{server.bucket}", prefix="",
+                   change=lambda folder: (folder / "grid.mkv").write_bytes(bytes(2 << 20)))
+    wait_for_upload(daemon)
+    folder = recording(daemon.storage)
+    before, identity = files(folder), folder.name.split("-")[1]
+    # Another export writes another certificate and manifest.
+    daemon.post(f"/v1/recordings/{identity}/exports", {"layout": "audio"})
+
+    def there():
+        return {name.split("/")[1]: content for name, content in server.objects().items() if "tracks/" not in name}
+    daemon.wait_for("its upload", lambda: (upload_of(daemon) or {}).get("finished") and len(files(folder)) > len(before)
+                    and there() == {name: content for name, content in files(folder).items() if "tracks/" not in name})
+    here, versions, client = files(folder), server.versions(), server.client()
+
+    def contents(name):
+        return {client.get_object(Bucket=server.bucket, Key=key, VersionId=version)["Body"].read()
+                for key, version in versions if key == f"{folder.name}/{name}"}
+    for name in ("manifest.json", "certificate.txt"):
+        assert contents(name) >= {before[name], here[name]}
+    for key, version in versions:
+        with pytest.raises(botocore.exceptions.ClientError, match="AccessDenied"):
+            client.delete_object(Bucket=server.bucket, Key=key, VersionId=version)
+    assert trial in versions
+
+    # A legal hold, too, is the bucket's, and stays with what is uploaded.
+    held = {"Bucket": server.bucket, "Key": f"{folder.name}/journal.jsonl"}
+    client.put_object_legal_hold(**held, LegalHold={"Status": "ON"})
+    daemon.sections["storage"]["keep_bytes"] = "1MB"
+    daemon.restart(lambda: daemon.write({}))
+    daemon.wait_for("retention", lambda: not folder.exists())
+    assert daemon.process.end() == 0
+    assert client.get_object_legal_hold(**held)["LegalHold"] == {"Status": "ON"} and server.versions() == versions
+    fetched = stage.run_tapedeck("recordings", "fetch", identity, "--config", daemon.path)
+    assert fetched.exit_code == 0 and files(folder) == here, fetched.story()
+
+
+def test_a_remote_may_stand_in_the_environment(stage, call, monkeypatch):
+    server, storage = SeaweedFS(stage), stage.folder / "storage"
+    for line in server.section().splitlines()[1:]:
+        key, value = line.split(" = ")
+        monkeypatch.setenv(f"RCLONE_CONFIG_ARC_{key.upper()}", value)
+    shutil.copytree(call, storage)
+    daemon = Daemon(stage, {}, storage={"directory": str(storage), "upload": {"remote": f"arc:{server.bucket}"}})
+    wait_for_upload(daemon)
+    assert {key.split("/", 3)[3]: content for key, content in server.objects().items()} == files(recording(storage))
+    assert_no_secret(daemon.process)
 
 
 def test_a_segment_is_uploaded_while_the_next_is_recorded(stage):
@@ -345,6 +405,28 @@ def test_what_is_wrong_with_a_remote_is_one_line(stage):
     for line, section, remote, secrets in faults:
         found = check(stage, section, remote, secrets)
         assert problem(found).startswith(line), found.story()
+        assert_no_secret(found)
+
+
+@pytest.mark.long
+def test_what_is_wrong_with_ceph_is_one_line(stage):
+    """Its own words for each, and its own look at the clock."""
+    library, offset = stage.folder / "clock_offset.so", stage.folder / "clock_offset"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, pathlib.Path(__file__).with_name("clock_offset.c")], check=True)
+    offset.write_bytes(struct.pack("i", 0))
+    server = Ceph(stage, of_gateway={"LD_PRELOAD": str(library), "CLOCK_OFFSET_FILE": str(offset)})
+    rows = [(None, server.section(), "arc:recordings"),
+            ("the remote refuses the user or the secret", server.section(secret=f"{SECRET}x"), "arc:recordings"),
+            ("the remote refuses the user or the secret", server.section(key="nobody"), "arc:recordings"),
+            ("the remote has no such bucket or folder", server.section(), "arc:another"),
+            ("this host's clock is wrong, or the remote's", server.section(), "arc:recordings")]
+    for line, section, remote in rows:
+        if line and line.startswith("this host's clock"):
+            # In place: the gateway looks at the file itself.
+            with offset.open("r+b") as file:
+                file.write(struct.pack("i", 3600))
+        found = check(stage, section, remote)
+        assert (problem(found) or "").startswith(line) if line else problem(found) is None, found.story()
         assert_no_secret(found)
 
 

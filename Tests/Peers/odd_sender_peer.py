@@ -8,6 +8,7 @@
   sets-apart         H.264 with its parameter sets in separate access units
   sets-never         H.264 whose parameter sets are never sent
   encrypted          VP8 with encrypted payloads behind a clear header, as insertable streams make it
+  encrypted-tail     the same, and what says how long partitions are is clear as well
   other-type         audio with a packet of an undescribed payload type after each tenth packet
   stranger           a source of an undescribed payload type, next to audio and video
   padding            audio and video with a packet of padding alone behind each tenth packet, video's with its frame's time
@@ -61,7 +62,7 @@ from OpenSSL import SSL
 
 import aiortc_peer
 
-KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "other-type", "stranger", "padding",
+KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted", "encrypted-tail", "other-type", "stranger", "padding",
          "huge", "strange-codec", "new-connection", "new-source", "sideways", "layers", "lesser-layer", "fir-only", "wraps",
          "terse", "early", "two-sources", "active", "passive", "bye", "old-certificate", "long-packets", "microphone-stalls",
          "silence", "clock-anew", "lost-half", "mixed-headers", "other-numbers", "turning", "clock-set")
@@ -275,7 +276,7 @@ class Packets:
 
     def made_of(self, packet):
         kind, source = self.kind_of(packet)
-        if self.kind == "encrypted" and kind in ("video", "repair"):
+        if self.kind.startswith("encrypted") and kind in ("video", "repair"):
             return [self.encrypted(packet, 2 if kind == "repair" else 0)]
         if self.kind == "huge" and kind in ("video", "repair"):
             return [self.huge(packet, 2 if kind == "repair" else 0)]
@@ -485,7 +486,7 @@ class Packets:
         """As SFrame and insertable streams: what a depayloader and a keyframe detector need stays clear."""
         clear, is_first = self.frame(packet, header_size(packet) + behind)
         if is_first:
-            clear += 3 if packet[clear] & 1 else 10
+            clear += (3 if packet[clear] & 1 else 10) + (8 if self.kind == "encrypted-tail" else 0)
         sequence, = struct.unpack("!H", packet[2:4])
         noise = random.Random(sequence)
         self.odd += 1

@@ -45,6 +45,14 @@ import Timeline
         #expect(found.errors == 2 && found.firstError == "error while decoding MB 3 4")
     }
 
+    /// Frames of Chromium whose times the muxer rounds to one; packets that are copied have the times of the file.
+    @Test(arguments: [MediaKind.video, .audio, nil])
+    func hearsTheMuxerOnlyOfWhatIsCopied(media: MediaKind?) {
+        var log = FFmpegLog(media: media, startNanoseconds: 0)
+        log.take("[null @ 0x5602] [error] Application provided invalid, non monotonically increasing dts to muxer")
+        #expect(log.finish(durationNanoseconds: 0).errors == (media == nil ? 1 : 0))
+    }
+
     @Test(arguments: ["freeze_start:", "freeze_start: nan", "freeze_end: 1e300", "black_start:1", "silence_end: x", ""])
     func passesOverNonsense(line: String) {
         var log = FFmpegLog(media: .video, startNanoseconds: .max)

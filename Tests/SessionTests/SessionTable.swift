@@ -22,7 +22,7 @@ let sessionTable = """
        attemptsSpent: send leave, start stop
        left: lost
        ignored: ignored signalling
-       signallerEnded: lost, start stop, cancel stop, finished left
+       signallerEnded: joinFailed, start stop, cancel stop, finished left
        stop: send leave, start stop
     joined
        joined: joined

@@ -35,6 +35,8 @@ public protocol ControlBackend: Sendable {
     ///
     /// - Parameter second: a time from its beginning; nil for an image of the whole recording.
     func thumbnail(recording: String, at second: Int?) async throws(ControlError) -> [UInt8]
+    /// How loud each participant of a recording is; throws `notFound` before its first export.
+    func levels(recording: String) async throws(ControlError) -> RecordingLevels
     /// Deletes a recording with its files; throws `conflict` while it is in progress.
     func deleteRecording(_ id: String) async throws(ControlError)
     /// Queues an export.

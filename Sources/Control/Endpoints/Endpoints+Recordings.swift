@@ -8,6 +8,9 @@ import NIOCore
 import NIOPosix
 
 extension Endpoints {
+    /// The same for some minutes, and nothing for long of a recording that was deleted on request.
+    private static let brief = "private, max-age=300"
+
     private struct Exports: Encodable {
         var exports: [ExportResource]
     }
@@ -22,6 +25,8 @@ extension Endpoints {
             return Reply(json: try await self.backend.recording(id))
         case .recordingTimeline(let id):
             return Reply(json: try await self.backend.timeline(recording: id))
+        case .recordingLevels(let id):
+            return Reply(json: try await self.backend.levels(recording: id)).with(.cacheControl, Self.brief)
         case .deleteRecording(let id):
             try await self.backend.deleteRecording(id)
             return .noContent
@@ -44,9 +49,8 @@ extension Endpoints {
         let second = query.integer("at", in: 0...31_536_000)
         try query.finish()
         let image = try await self.backend.thumbnail(recording: recording, at: second)
-        // The same image for some minutes, and none of a recording that was deleted on request.
         return Reply(status: .ok, type: "image/jpeg", body: ByteBuffer(bytes: image))
-            .with(.cacheControl, "private, max-age=300")
+            .with(.cacheControl, Self.brief)
     }
 
     /// A file of a recording.

@@ -75,8 +75,8 @@ struct Endpoints: Sendable {
         case .listRooms, .addRoom, .showRoom, .changeRoom, .removeRoom, .act, .changeCamera, .thumbnail,
             .graphs:
             return try await self.room(endpoint, call)
-        case .listRecordings, .showRecording, .recordingTimeline, .recordingImage, .deleteRecording, .listExports,
-            .export, .cancelExport, .file, .archive, .events:
+        case .listRecordings, .showRecording, .recordingTimeline, .recordingImage, .recordingLevels, .deleteRecording,
+            .listExports, .export, .cancelExport, .file, .archive, .events:
             return try await self.recording(endpoint, call)
         }
     }

@@ -91,5 +91,9 @@ feed.addEventListener("event", ({ detail }) => {
   recording.hear(detail);
 });
 addEventListener("hashchange", route);
+// A link to the place that is shown changes nothing: it is followed all the same.
+addEventListener("click", ({ target }) => {
+  if (target.closest?.("a")?.hash === location.hash) route();
+});
 route();
 session.start();

@@ -18,10 +18,10 @@ export function verdict(recording) {
     return ["Complete", "good", "Every track was read back, and nothing is missing."];
   }
   if (recording.verdict === "complete-with-gaps") {
-    return ["With gaps", "quiet", "Everything that came is there, but something never came: the certificate says what."];
+    return ["With gaps", "quiet", "Everything received is intact, but some media never arrived; see the certificate."];
   }
   if (recording.verdict === "damaged") {
-    return ["Damaged", "warn", "Something is missing or was changed: the certificate says what."];
+    return ["Damaged", "warn", "Something is missing or was changed; see the certificate."];
   }
   return ["Finished", "quiet", "Nothing has been exported yet, so nothing has been checked."];
 }
@@ -37,8 +37,9 @@ function uploadText(upload) {
 
 /** Asks, and deletes; whether it is gone. */
 export async function deleteRecording(recording) {
+  const uploaded = recording.upload ? ` What was uploaded stays in ${recording.upload.place}.` : "";
   const isSure = await confirm("Delete this recording?",
-    `${recording.room}, ${instant(recording.start)}, ${bytes(recording.bytes)}. Its files are deleted for good.`,
+    `${recording.room}, ${instant(recording.start)}, ${bytes(recording.bytes)}. Its files are deleted for good.${uploaded}`,
     "Delete recording");
   if (!isSure) return false;
   try {

@@ -26,7 +26,7 @@ class Row {
     this.link = h("a", { class: "who", href }, name(recording.room));
     this.still = h("img", { alt: "", hidden: true });
     // The name is the link; the image is a larger place to click.
-    this.face = h("a", { class: "face", href, tabindex: -1, "aria-hidden": "true" }, icon("audio"), this.still);
+    this.face = h("a", { class: "face", href, tabindex: -1, "aria-hidden": "true" }, icon("play"), this.still);
     this.element = h("li", {}, this.face,
       h("div", { class: "what" }, this.link,
         h("time", { datetime: recording.start, class: "muted" }, instant(recording.start))),

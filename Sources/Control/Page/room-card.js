@@ -45,7 +45,8 @@ function meter(label, floor) {
 class Tile {
   constructor(room, participant) {
     this.image = h("img", { alt: "", width: 320, height: 180, hidden: true });
-    this.place = h("div", { class: "still" }, icon("audio"), this.image);
+    this.medium = icon("audio");
+    this.place = h("div", { class: "still" }, this.medium, this.image);
     this.who = h("span", { class: "who" });
     this.tracks = h("span", { class: "muted" });
     this.level = h("meter", { class: "level", min: SILENCE_DECIBELS, max: 0 });
@@ -75,6 +76,8 @@ class Tile {
     setText(this.tracks, isConnected ? texts.join(" · ") || "no media" : "connecting");
     const hasPicture = tracks.some((track) => track.kind === "video" && track.units > 0);
     if (!hasPicture) this.image.hidden = true;
+    // An image is yet to come of one who sends video.
+    setAttribute(this.medium.firstChild, "href", hasPicture ? "#i-video" : "#i-audio");
     thumbnails.turn(this.place, mayLook && isConnected && hasPicture);
   }
 

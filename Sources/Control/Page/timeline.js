@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The course of a recording: a lane for each participant, a lane of marks, and a list of everything that happened.
 
-import { path } from "./api.js";
+import { get, path } from "./api.js";
 import { h, name, s, setAttribute } from "./dom.js";
 import { duration } from "./format.js";
 import { stills } from "./stills.js";
@@ -13,6 +13,9 @@ const PAGE_SECONDS = 60;
 const MOST_MOMENTS = 500;
 const IMAGES = 8;
 const NEAR = 0.01;
+// Decibels below full scale: what is drawn as a line, and what fills a lane.
+const QUIET = -54;
+const LOUD = -6;
 
 const SENTENCES = {
   joined: (event) => `${event.name} joined`,
@@ -39,6 +42,7 @@ export class Timeline {
     this.seek = seek;
     this.duration = 0;
     this.position = 0;
+    this.waves = new Map();
     this.strip = h("div", { class: "strip", "aria-hidden": "true" });
     this.lanes = h("div", { class: "lanes" });
     this.head = h("div", { class: "playhead" });
@@ -60,9 +64,9 @@ export class Timeline {
       at: gap.from, kind: "gap", name: person.name, text: `${(gap.to - gap.from).toFixed(1)} s` })));
     this.events = [...timeline.events, ...gaps].filter((event) => Object.hasOwn(SENTENCES, event.kind)).sort((one, other) => one.at - other.at);
     const marks = this.events.filter((event) => event.kind === "mark");
-    this.lanes.replaceChildren(
-      ...timeline.participants.map((person) => this.#lane(name(person.name),
-        [["present", person.present], ["speaks", person.speaks ?? []], ["gap", person.gaps]])),
+    this.people = new Map(timeline.participants.map((person) => [person.id, this.#lane(name(person.name),
+      [["present", person.present], ["speaks", person.speaks ?? []], ["gap", person.gaps]])]));
+    this.lanes.replaceChildren(...this.people.values(),
       ...(marks.length ? [this.#lane("Marks", [["mark", marks.map(({ at }) => ({ from: at, to: at }))]])] : []));
     const hasSpeakers = timeline.participants.some((person) => person.speaks);
     this.legend.replaceChildren(...[["present", "present"], hasSpeakers ? ["speaks", "speaks"] : null,
@@ -73,8 +77,35 @@ export class Timeline {
       this.seek ? h("a", { href: momentLink(this.id, event.at) }, duration(event.at)) : h("span", {}, duration(event.at)),
       h("bdi", {}, SENTENCES[event.kind](event)))),
     ...(left > 0 ? [h("li", { class: "muted" }, `and ${left} more`)] : []));
-    if (hasImages && this.seek && !this.strip.hasChildNodes()) this.strip.replaceChildren(...this.#images());
+    if (hasImages && this.seek && !this.strip.hasChildNodes()) {
+      this.strip.replaceChildren(...this.#images());
+      this.#hear();
+    }
+    this.#drawWaves();
     this.show(this.position);
+  }
+
+  /** Asks how loud the participants were: that takes the daemon a while, and nothing else waits for it. */
+  async #hear() {
+    const levels = await get(path("recordings", this.id, "levels")).catch(() => null);
+    if (!levels) return;
+    this.step = levels.stepSeconds;
+    this.waves = new Map(levels.participants.map((person) => [person.id, person.levels]));
+    this.#drawWaves();
+  }
+
+  /** A waveform in each lane: its height grows with the decibels, as hearing does. */
+  #drawWaves() {
+    for (const [id, levels] of this.waves) {
+      const lane = this.people?.get(id)?.querySelector("svg");
+      if (!lane || !levels.length) continue;
+      const points = levels.map((level, index) => [
+        Math.min(WIDTH, WIDTH * index * this.step / this.duration),
+        HEIGHT / 2 * Math.min(1, Math.max(0, (level - QUIET) / (LOUD - QUIET)))]);
+      const edge = (sign, all) => all.map(([x, high]) => `${x.toFixed(1)} ${(HEIGHT / 2 + sign * high).toFixed(2)}`);
+      lane.querySelector(".wave")?.remove();
+      lane.append(s("path", { class: "wave", d: `M${[...edge(-1, points), ...edge(1, points.reverse())].join("L")}Z` }));
+    }
   }
 
   /** Images of moments, each in the middle of its stretch. */

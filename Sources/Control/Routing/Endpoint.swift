@@ -15,7 +15,7 @@ enum Endpoint: Sendable, Hashable {
     case graphs(String)
     case listRecordings
     case showRecording(String), deleteRecording(String)
-    case recordingTimeline(String), recordingImage(String), archive(String)
+    case recordingTimeline(String), recordingImage(String), recordingLevels(String), archive(String)
     case listExports(String), export(String), cancelExport(String, recording: String)
     case file(recording: String, name: String)
     case webhooks, retryDelivery(String)
@@ -31,7 +31,7 @@ enum Endpoint: Sendable, Hashable {
         case .addRoom, .changeRoom, .removeRoom, .act, .changeCamera, .deleteRecording, .export, .cancelExport,
             .reload, .retryDelivery:
             .control
-        case .thumbnail, .recordingImage, .file, .archive: .media
+        case .thumbnail, .recordingImage, .recordingLevels, .file, .archive: .media
         }
     }
 
@@ -42,8 +42,8 @@ enum Endpoint: Sendable, Hashable {
         case .liveness, .readiness: .health
         case .metrics: .metrics
         case .listRooms, .addRoom, .showRoom, .changeRoom, .removeRoom, .act, .changeCamera, .thumbnail, .graphs: .rooms
-        case .listRecordings, .showRecording, .recordingTimeline, .recordingImage, .deleteRecording, .listExports,
-            .export, .cancelExport:
+        case .listRecordings, .showRecording, .recordingTimeline, .recordingImage, .recordingLevels, .deleteRecording,
+            .listExports, .export, .cancelExport:
             .recordings
         case .file, .archive: .files
         case .events: .events

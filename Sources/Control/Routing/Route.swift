@@ -90,6 +90,7 @@ struct Route: Sendable, Hashable {
             switch rest[1] {
             case "timeline": return [(.get, .recordingTimeline(id))]
             case "thumbnail.jpg": return [(.get, .recordingImage(id))]
+            case "levels": return [(.get, .recordingLevels(id))]
             case "archive.tar": return [(.get, .archive(id))]
             default: return nil
             }

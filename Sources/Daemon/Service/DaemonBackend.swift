@@ -139,7 +139,7 @@ struct DaemonBackend: ControlBackend {
 
     func thumbnail(recording id: String, at second: Int?) async throws(ControlError) -> [UInt8] {
         let (entry, folder) = try await self.found(id)
-        return try await self.supervisor.stills.image { () async throws(ControlError) -> StillMaker.Keyframe in
+        return try await self.supervisor.previews.image { () async throws(ControlError) -> PreviewMaker.Keyframe in
             let still = try await Self.translated {
                 try await Self.onDisk {
                     // The participant who sent most is most worth a look.
@@ -153,6 +153,18 @@ struct DaemonBackend: ControlBackend {
             guard let still else { throw ControlError(.notFound, "the recording has no video there") }
             return (still.codec.rawValue, still.rotation.rawValue, still.bytes)
         }
+    }
+
+    func levels(recording id: String) async throws(ControlError) -> RecordingLevels {
+        let (entry, folder) = try await self.found(id)
+        let certificate = try await Self.translated { try await Self.onDisk { try Manifest.read(folder)?.certificate } }
+        guard entry.state != .recording, let certificate else {
+            throw ControlError(.notFound, "nothing was exported of the recording yet")
+        }
+        guard certificate.tracks.contains(where: { $0.media == .audio }) else {
+            return RecordingLevels(stepSeconds: Double(certificate.durationNanoseconds) / 1e9, participants: [])
+        }
+        return try await self.supervisor.previews.levels(of: folder.path)
     }
 
     func deleteRecording(_ id: String) async throws(ControlError) {
@@ -252,7 +264,7 @@ struct DaemonBackend: ControlBackend {
         let answers = figures.disk == nil || age < Self.longestMeasurement
         if !answers { problems.append("\(storage) has not answered for \(age.components.seconds) s") }
         let isStopping = await self.supervisor.fleet.isStopping
-        if isStopping { problems.append("the daemon ends") }
+        if isStopping { problems.append("the daemon is shutting down") }
         let isReady = isLive && isWritable && answers && !isStopping
         return Health(isLive: isLive, isReady: isReady, problems: problems)
     }

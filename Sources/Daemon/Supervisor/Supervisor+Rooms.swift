@@ -118,7 +118,7 @@ extension Supervisor {
         guard self.fleet.rooms[room]?.status.participants.contains(where: { $0.id == participant }) == true else {
             throw ControlError(.notFound, "there is no such participant")
         }
-        return try await self.stills.image { () async throws(ControlError) -> StillMaker.Keyframe in
+        return try await self.previews.image { () async throws(ControlError) -> PreviewMaker.Keyframe in
             let command = WorkerCommand.thumbnail(room: room, participant: participant)
             switch await self.ask(worker, command, room: room, .keyframe(participant: participant)) {
             case .keyframe(let codec, let rotation, let bytes): return (codec, rotation, bytes)

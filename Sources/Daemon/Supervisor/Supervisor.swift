@@ -44,7 +44,7 @@ actor Supervisor: Service {
     private var awaitingFirstFrame: [String: Duration] = [:]
     var fleet: Fleet
     private let launcher: WorkerLauncher
-    let stills: StillMaker
+    let previews: PreviewMaker
     private let metrics: DaemonMetrics
     private let start = ContinuousClock.now
     /// What workers may say of recordings.
@@ -91,7 +91,7 @@ actor Supervisor: Service {
     ) {
         self.configuration = configuration
         self.launcher = launcher
-        self.stills = StillMaker(
+        self.previews = PreviewMaker(
             jobs: JobLauncher(executable: launcher.executable, environment: launcher.environment)
         )
         self.recordings = recordings

@@ -435,7 +435,7 @@ public final class RoomSession: Sendable {
         case .joined(let ownID):
             self.logger.notice("joined the room", metadata: .tagged([.peerID: "\(ownID?.rawValue ?? "-")"]))
         case .roomFull:
-            self.logger.warning("the room is full")
+            self.logger.info("the room is full")
         case .joinFailed(let reason):
             self.logger.info("could not join the room", metadata: .tagged([.detail: "\(reason)"]))
         case .signallingLost(let reason):

@@ -30,6 +30,8 @@ public struct FFmpeg: Sendable {
 
     /// The program and its version, for the certificate.
     public let version: String
+    /// Whether this build of it has libvpx: the decoder of browsers, which refuses frames that ffmpeg's own shows as noise.
+    private let hasLibvpx: Bool
 
     private static let longestLine = 16 * 1024
     /// From here on exit codes are those of who starts it, and of signals: `nice` as shells.
@@ -52,6 +54,7 @@ public struct FFmpeg: Sendable {
             let line = result.standardOutput.split(separator: "\n").first
         else { throw .notInstalled }
         self.version = line.split(separator: " ").prefix(3).joined(separator: " ")
+        self.hasLibvpx = result.standardOutput.contains("--enable-libvpx ")
     }
 
     /// Decodes the tracks of a recording, and reads its exports; the certificate with what it found, and none of it if it
@@ -74,7 +77,8 @@ public struct FFmpeg: Sendable {
                 track.media == .video ? ["-vf", Self.pictureFilter] : ["-af", Self.soundFilter]
             // Software decoders are ten times faster than this on the slowest host.
             let limit = Duration.seconds(60 + max(0, track.durationNanoseconds) / 500_000_000)
-            try await self.run(path(track.file), map + filter, limit: limit) { log.take($0) }
+            let decoder = self.hasLibvpx && track.codec == .vp8 ? ["-c:v", "libvpx"] : []
+            try await self.run(path(track.file), decoder: decoder, map + filter, limit: limit) { log.take($0) }
             let decoding = log.finish(durationNanoseconds: track.durationNanoseconds)
             certificate.tracks[index].decoding = decoding
             if decoding.errors > 0 {
@@ -91,7 +95,7 @@ public struct FFmpeg: Sendable {
             }
         }
         for export in certificate.exports {
-            var log = FFmpegLog(media: .audio, startNanoseconds: 0)
+            var log = FFmpegLog(media: nil, startNanoseconds: 0)
             // Reads the whole file; its units are those that were decoded above.
             let limit = Duration.seconds(60 + max(0, export.durationNanoseconds ?? 0) / 1_000_000_000)
             try await self.run(path(export.file), ["-map", "0", "-c", "copy"], limit: limit) { log.take($0) }
@@ -105,13 +109,14 @@ public struct FFmpeg: Sendable {
 
     private func run(
         _ path: String,
+        decoder: [String] = [],
         _ arguments: [String],
         limit: Duration,
         onLine: (String) -> Void
     ) async throws {
         let command =
             ["-n", "19", "ffmpeg", "-nostdin", "-hide_banner", "-nostats", "-loglevel", "level+info", "-threads", "1"]
-            + ["-i", "file:" + path] + arguments + ["-f", "null", "-"]
+            + decoder + ["-i", "file:" + path] + arguments + ["-f", "null", "-"]
         // The lines are taken by this task; a second one only counts the time.
         let (lines, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(10_000))
         async let status = Self.status(command, limit: limit, continuation)

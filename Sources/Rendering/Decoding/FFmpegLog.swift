@@ -9,6 +9,7 @@ public import Timeline
 /// skipped.
 public struct FFmpegLog: Sendable, Hashable {
     private(set) var decoding: Certificate.Decoding
+    private let isDecoded: Bool
     private let startNanoseconds: Int64
     private var freezeStart: Int64?
     private var silenceStart: Int64?
@@ -17,8 +18,9 @@ public struct FFmpegLog: Sendable, Hashable {
     /// 100 years: sums of such times do not overflow.
     private static let greatestSeconds = 3.2e9
 
-    /// A log of a track that begins so long after the recording's first unit.
-    public init(media: MediaKind, startNanoseconds: Int64) {
+    /// A log of a track that begins so long after the recording's first unit; without media, of a file that is read only.
+    public init(media: MediaKind?, startNanoseconds: Int64) {
+        self.isDecoded = media != nil
         self.startNanoseconds = startNanoseconds
         self.decoding = Certificate.Decoding(
             errors: 0,
@@ -31,6 +33,8 @@ public struct FFmpegLog: Sendable, Hashable {
     /// Takes the next line.
     public mutating func take(_ line: some StringProtocol) {
         let line = String(line.prefix(1_000))
+        // The muxer that drops the frames rounds their times: its complaints say nothing of what was decoded.
+        if self.isDecoded, line.hasPrefix("[null @") { return }
         if line.contains("[error]") || line.contains("[fatal]") || line.contains("[panic]") {
             self.decoding.errors += 1
             if self.decoding.firstError == nil {

@@ -38,10 +38,24 @@ enum Decoders {
 
     /// Decodes audio to stereo at 48 kHz.
     static func sound(_ track: RenderTrack) throws(GStreamerError) -> CodecChain {
-        let output =
-            "audioconvert ! audioresample ! capsfilter caps=audio/x-raw,format=F32LE,rate=48000,channels=2,layout=interleaved"
-        let channels = min(max(track.channels, 1), 2)
-        switch track.codec {
+        try Self.sound(track.codec, channels: track.channels, rateHz: 48_000, outputChannels: 2)
+    }
+
+    /// Decodes the audio of a file.
+    static func sound(_ track: Track, rateHz: Int, channels: Int) throws(GStreamerError) -> CodecChain {
+        try Self.sound(track.codec, channels: track.audio?.channels ?? 2, rateHz: rateHz, outputChannels: channels)
+    }
+
+    private static func sound(
+        _ codec: MediaCodec,
+        channels: Int,
+        rateHz: Int,
+        outputChannels: Int
+    ) throws(GStreamerError) -> CodecChain {
+        let format = "audio/x-raw,format=F32LE,rate=\(rateHz),channels=\(outputChannels),layout=interleaved"
+        let output = "audioconvert ! audioresample ! capsfilter caps=\(format)"
+        let channels = min(max(channels, 1), 2)
+        switch codec {
         case .opus:
             return try CodecChain(
                 launch: "opusdec ! \(output)",
@@ -51,7 +65,7 @@ enum Decoders {
             return try CodecChain(launch: "mulawdec ! \(output)", caps: "audio/x-mulaw,rate=8000,channels=\(channels)")
         case .pcma:
             return try CodecChain(launch: "alawdec ! \(output)", caps: "audio/x-alaw,rate=8000,channels=\(channels)")
-        case .vp8, .vp9, .h264: throw GStreamerError(.parse, "\(track.file) has no audio")
+        case .vp8, .vp9, .h264: throw GStreamerError(.parse, "\(codec.rawValue) is no audio")
         }
     }
 }

@@ -2,17 +2,17 @@
 
 internal import Basics
 internal import Foundation
-public import GStreamer
-public import Logging
-public import Media
-public import Model
+internal import GStreamer
+internal import Logging
+internal import Media
+internal import Model
 internal import Observability
 internal import SDP
 internal import Session
-public import Signalling
+internal import Signalling
 
 /// Composition: what the media of a room need, for every command that joins one.
-public enum RoomComposition {
+enum RoomComposition {
     /// How webrtcbin is set up; media go over loopback too if the room server is on it and no address is given.
     private static func webRTCSettings(for url: RoomURL, _ network: NetworkSpec, logger: Logger) -> WebRTCSettings {
         var settings = WebRTCSettings()
@@ -47,9 +47,8 @@ public enum RoomComposition {
     /// What the peer connections of one session share.
     ///
     /// Begins on the control thread what the first of them would otherwise wait for.
-    public static func context(
-        url: RoomURL,
-        network: NetworkSpec,
+    static func context(
+        _ plan: RoomPlan,
         control: ControlThread,
         recorder: RecorderThread?,
         announcement: Announcement? = nil,
@@ -65,13 +64,14 @@ public enum RoomComposition {
             preferred: preferred,
             recordsChat: recordsChat
         )
+        let network = plan.spec.ice
         policy.sendsRelayedOnly = network.relaysOnly
         control.enqueue { WebRTCBin.warmUp() }
         return PeerConnectionContext(
             control: control,
             certificate: try Certificate.generate(),
             policy: policy,
-            settings: Self.webRTCSettings(for: url, network, logger: logger),
+            settings: Self.webRTCSettings(for: plan.url, network, logger: logger),
             servers: ICEServerBook(try network.webRTCServers(), rules: network, logger: logger),
             baseTimeNanoseconds: UInt64(clamping: Runtime.monotonicNanoseconds),
             recorder: recorder,

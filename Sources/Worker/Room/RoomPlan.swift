@@ -10,8 +10,9 @@ internal import Session
 internal import Signalling
 
 /// Why an order cannot be carried out, in a sentence for a person.
-struct RoomPlanError: Error, Sendable, Hashable {
-    var message: String
+public struct RoomPlanError: Error, Sendable, Hashable {
+    /// The sentence.
+    public var message: String
 }
 
 /// A room that a worker was told of, after everything in it was checked and looked up.

@@ -231,8 +231,7 @@ final class WorkerRoom: Sendable {
                 self.logger
             ),
             context: try RoomComposition.context(
-                url: self.plan.url,
-                network: self.plan.spec.ice,
+                self.plan,
                 control: self.control,
                 recorder: self.recorder,
                 announcement: self.announcement,

@@ -132,8 +132,8 @@ struct SwitchCommand: AsyncParsableCommand {
     @Option(help: "Video bit rate, for example 1500k or 2M.")
     var bitrate: BitRate?
 
-    @Option(help: "Audio bit rate, 6k to 510k.")
-    var audioBitrate: AudioBitRate?
+    @Option(help: "Audio bit rate, 6k to 510k.", transform: { try BitRate($0, in: SendSpec.audioBitsPerSecondRange) })
+    var audioBitrate: BitRate?
 
     @OptionGroup var room: RoomOptions
 

@@ -173,7 +173,8 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     /// Why recordings could not be uploaded.
-    private static func uploadProblems(_ storage: StorageConfiguration?, _ path: String) async -> [ConfigurationProblem] {
+    private static func uploadProblems(_ storage: StorageConfiguration?, _ path: String) async -> [ConfigurationProblem]
+    {
         guard let upload = storage?.upload,
             let failure = await RemoteTrial.failure(of: upload, within: .seconds(30))
         else { return [] }

@@ -190,6 +190,7 @@ import Testing
         (Self.path, "read-secret", 403), (Self.path, "media-secret", 200),
         ("/v1/recordings/r1/thumbnail.jpg", "read-secret", 403),
         ("/v1/recordings/r1/thumbnail.jpg", "media-secret", 200),
+        ("/v1/recordings/r1/levels", "read-secret", 403), ("/v1/recordings/r1/levels", "media-secret", 200),
         ("/v1/recordings/r1/timeline", "read-secret", 200), ("/v1/recordings/r1/timeline", "media-secret", 403),
     ])
     func scopes(_ path: String, _ secret: String, _ status: Int) async throws {

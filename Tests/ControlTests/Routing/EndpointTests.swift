@@ -19,6 +19,7 @@ import Testing
         ("/v1/recordings/r1/thumbnail.jpg?at=59", 200), ("/v1/recordings/r1/thumbnail.jpg?at=60", 404),
         ("/v1/recordings/r1/thumbnail.jpg?at=-1", 400), ("/v1/recordings/r1/thumbnail.jpg?at=1.5", 400),
         ("/v1/recordings/r1/thumbnail.jpg?to=1", 400),
+        ("/v1/recordings/r1/levels", 200), ("/v1/recordings/r2/levels", 404), ("/v1/recordings/r1/levels?at=1", 400),
         ("/v1/recordings/r2/thumbnail.jpg", 404), ("/v1/recordings/r2/archive.tar", 404),
         ("/v1/recordings/r1/exports/e1", 405),
         ("/v1/recordings/r1/exports/", 404), ("/v1/recordings/r1/exports/e1/x", 404), ("/v1/overview", 200),
@@ -275,7 +276,7 @@ import Testing
     }
 
     @Test func everyOperationThatIsDescribedExists() throws {
-        #expect(Self.operations.count == 37)
+        #expect(Self.operations.count == 38)
         for (path, method) in Self.operations {
             let route = try #require(try Self.route(path), "\(path)")
             let name = try #require(HTTPRequest.Method(rawValue: method))

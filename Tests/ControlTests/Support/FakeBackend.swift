@@ -138,6 +138,11 @@ final class FakeBackend: ControlBackend {
         return [0xff, 0xd8, 0xff, 0xd9]
     }
 
+    func levels(recording id: String) async throws(ControlError) -> RecordingLevels {
+        _ = try await self.recording(id)
+        return RecordingLevels(stepSeconds: 0.5, participants: [.init(id: "alice", levels: [-90, -20])])
+    }
+
     func deleteRecording(_ id: String) async throws(ControlError) {
         _ = try await self.recording(id)
         self.state.withLock { $0.recordings.removeAll { $0.id == id } }

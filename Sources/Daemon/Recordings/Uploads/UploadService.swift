@@ -254,6 +254,7 @@ actor UploadService {
         let place = upload.place + "/" + object.file.name
         let rclone = Rclone(spec, environment: self.context.jobs.environment.ofUploads)
         var isReplacing = false
+        var ours: [String: String] = [:]
         while true {
             switch action {
             case .look, .send: break
@@ -263,7 +264,8 @@ actor UploadService {
             let input: UploadMachine.Input
             do throws(RemoteFailure) {
                 if case .send(let isRepeated) = action {
-                    let hash = try await rclone.hash("sha256", ofFile: path, bytes: object.file.bytes)
+                    ours = try await rclone.hashes(ofFile: path, bytes: object.file.bytes)
+                    let hash = ours["sha256"] ?? ""
                     if let obstacle = folder.obstacle(to: object.file, hash: hash, isReplacing: isReplacing) {
                         throw RemoteFailure(.other, obstacle)
                     }
@@ -272,7 +274,7 @@ actor UploadService {
                     self.context.metrics.uploaded(bytes: object.file.bytes)
                     input = .sent
                 } else {
-                    input = try await Self.look(rclone, path, place, object.file.bytes)
+                    input = try await Self.look(rclone, path, place, object.file.bytes, ours)
                     if case .different = input { isReplacing = true }
                 }
             } catch {
@@ -301,10 +303,11 @@ actor UploadService {
         _ rclone: Rclone,
         _ path: String,
         _ place: String,
-        _ bytes: Int64
+        _ bytes: Int64,
+        _ ours: [String: String]
     ) async throws(RemoteFailure) -> UploadMachine.Input {
         guard let found = try await rclone.look(place) else { return .absent }
-        switch try await rclone.compare(path, bytes: bytes, with: place, found: found) {
+        switch try await rclone.compare(path, bytes: bytes, with: place, found: found, ours: ours) {
         case .same(let checksum): return .same(checksum: checksum)
         case .different(let reason): return .different(reason)
         }

@@ -236,12 +236,22 @@ import Timeline
         #expect(self.files(self.place(folder)) == self.files(folder.path))
     }
 
-    @Test func moreFilesThanAreListedAreNotTakenForUploaded() async throws {
+    @Test(arguments: ["more than 10000 files", "is too deep", "a name that is not UTF-8"])
+    func whatIsNotListedIsNotTakenForUploaded(words: String) async throws {
         let folder = try await self.recording()
-        for number in 0..<10_000 { try self.write("", folder.path + "/\(number).txt") }
+        let (before, deep) = (try folder.files().count, folder.path + "/1/2/3")
+        switch words {
+        case "is too deep":
+            try FileManager.default.createDirectory(atPath: deep, withIntermediateDirectories: true)
+            try self.write("", deep + "/4.txt")
+        case "a name that is not UTF-8":
+            let path = Array((folder.path + "/x").utf8CString.dropLast()) + [-1, 0]
+            try #require(mkdir(path, 0o755) == 0)
+        default: for number in 0..<10_000 { try self.write("", folder.path + "/\(number).txt") }
+        }
         let error = #expect(throws: StorageError.self) { try folder.files(for: self.spec) }
-        #expect(error?.message.contains("more than 10000 files") == true)
-        #expect(try folder.files().count == 10_000)
+        #expect(error?.message.contains(words) == true)
+        #expect(try folder.files().count == (words == "more than 10000 files" ? 10_000 : before))
         var upload = UploadEntry(recording: folder.id, place: folder.place(for: self.spec), planned: .now())
         upload.finished = .now()
         try await self.bench.catalogue.save(upload, due: nil)

@@ -3,25 +3,26 @@
 import ConfigurationFile
 import Control
 import Foundation
+import Model
 import SystemPackage
 import Testing
 
 @testable import Daemon
 
-/// Jobs are shell scripts here: `$0` is the file, `$*` is `worker --still=…`.
-@Suite(.timeLimit(.minutes(5))) struct StillMakerTests {
+/// Jobs are shell scripts here: `$0` is the file, `$*` is `worker --still=…` or `worker --levels=…`.
+@Suite(.timeLimit(.minutes(5))) struct PreviewMakerTests {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "stills-\(UUID().uuidString)").path
 
-    private func maker(_ script: String) throws -> StillMaker {
+    private func maker(_ script: String) throws -> PreviewMaker {
         try FileManager.default.createDirectory(atPath: self.folder, withIntermediateDirectories: true)
         let path = self.folder + "/job"
         try "#!/bin/sh\ncd \(self.folder)\n\(script)\n".write(toFile: path, atomically: true, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
         let values = ChildEnvironment(values: NotedValueSource())
-        return StillMaker(jobs: JobLauncher(executable: FilePath(path), environment: values))
+        return PreviewMaker(jobs: JobLauncher(executable: FilePath(path), environment: values))
     }
 
-    private func image(_ maker: StillMaker, of bytes: [UInt8] = [1]) async -> Result<[UInt8], ControlError> {
+    private func image(_ maker: PreviewMaker, of bytes: [UInt8] = [1]) async -> Result<[UInt8], ControlError> {
         do throws(ControlError) {
             return .success(try await maker.image { () throws(ControlError) in ("vp8", 90, bytes) })
         } catch {
@@ -51,6 +52,32 @@ import Testing
             return
         }
         #expect(error.code == code && error.message == message)
+    }
+
+    @Test func levelsAreThoseThatAJobWrites() async throws {
+        defer { try? FileManager.default.removeItem(atPath: self.folder) }
+        let maker = try self.maker(
+            """
+            test "$*" = 'worker --levels=/a b' || exit 5
+            echo '{"stepSeconds":0.5,"participants":[{"id":"x1","levels":[-90,-3]}]}'
+            """
+        )
+        let levels = try await maker.levels(of: "/a b")
+        #expect(levels == RecordingLevels(stepSeconds: 0.5, participants: [.init(id: "x1", levels: [-90, -3])]))
+    }
+
+    @Test(arguments: [
+        ("exit 5", ControlError.Code.notFound, "the recording has no audio"),
+        ("kill -9 $$", .unavailable, "the curve of levels could not be made: ended by signal 9"),
+        (
+            "echo '{\"stepSeconds\":\"a\"}'", .unavailable,
+            "the curve of levels could not be made: its job sent something else"
+        ),
+    ])
+    func aJobForLevelsThatFailsHasOneAnswer(script: String, code: ControlError.Code, message: String) async throws {
+        defer { try? FileManager.default.removeItem(atPath: self.folder) }
+        let maker = try self.maker(script)
+        await #expect(throws: ControlError(code, message)) { try await maker.levels(of: "/") }
     }
 
     @Test func oneRunsAtATimeAndEightAreAskedFor() async throws {

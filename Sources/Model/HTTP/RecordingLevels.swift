@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// How loud each participant of a recording is over its length; as the API shows it.
+public struct RecordingLevels: Sendable, Hashable, Codable {
+    /// Digital silence and everything below it, in decibels.
+    public static let silence = -90
+    /// The most steps that a curve has.
+    public static let maximumSteps = 500
+    /// The most participants that have a curve.
+    public static let maximumParticipants = 200
+
+    /// A participant who sent audio.
+    public struct Participant: Sendable, Hashable, Codable {
+        /// The room server's name for the participant.
+        public var id: String
+        /// The loudest packet of each step from the recording's first unit on, in decibels below full scale: `silence` to 0.
+        public var levels: [Int]
+
+        /// A participant with both parts given.
+        public init(id: String, levels: [Int]) {
+            self.id = id
+            self.levels = levels
+        }
+    }
+
+    /// How long a step is, in seconds.
+    public var stepSeconds: Double
+    /// Those who sent audio, in the order of their first tracks.
+    public var participants: [Participant]
+
+    /// Levels with both parts given.
+    public init(stepSeconds: Double, participants: [Participant]) {
+        self.stepSeconds = stepSeconds
+        self.participants = participants
+    }
+}
