@@ -108,7 +108,7 @@ let package = Package(
         .target(name: "Platform", dependencies: ["Basics", "COpenSSL", nioCore, nioPosix, nioSSL]),
         .target(
             name: "ConfigurationFile",
-            dependencies: ["Basics", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling", yams]
+            dependencies: ["Basics", "Cluster", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling", yams]
         ),
 
         // Files

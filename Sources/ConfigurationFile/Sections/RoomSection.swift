@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Basics
+public import Cluster
 public import Model
 public import Signalling
 
@@ -20,6 +21,8 @@ public struct RoomConfiguration: Sendable, Hashable {
     public var exports = [ExportSpec()]
     /// The exports of each recording, in this order; `nil` where nothing is recorded.
     public var exportOrders: [ExportSpec]? { self.spec.record == nil ? nil : self.exports }
+    /// Which hosts of a cluster have it.
+    public var placement = RoomPlacement()
     /// The room as it was written, `${…}` unreplaced: what a merge patch applies to.
     public var definition: JSONValue
 
@@ -48,9 +51,25 @@ public struct RoomConfiguration: Sendable, Hashable {
         var parts = self.spec.changes(from: old.spec)
         if self.join != old.join { parts.insert(.join) }
         if self.untilEmpty != old.untilEmpty { parts.insert(.untilEmpty) }
+        if self.placement != old.placement { parts.insert(.placement) }
         if self.exports != old.exports || self.announcement != old.announcement { parts.insert(.record) }
         return parts
     }
+}
+
+/// Which hosts of a cluster have a room.
+public struct RoomPlacement: Sendable, Hashable {
+    /// How much of a host's capacity the room takes, 1 to 1000.
+    public var cost = 1
+    /// Labels that a host must have.
+    public var required: [String: String] = [:]
+    /// Labels that a host should have.
+    public var preferred: [String: String] = [:]
+    /// What happens while its host cannot reach the store; `nil` leaves it to the kind of room.
+    public var whenCutOff: RoomRecord.CutOff?
+
+    /// Any host.
+    public init() {}
 }
 
 /// A room URL that does not show its secrets.
@@ -82,6 +101,8 @@ enum RoomKeys {
     static let secret = Key("secret", .password(maximum: 1024), isSecret: true)
     static let untilEmpty = Key("until_empty", .boolean)
     static let priority = Key("priority", .integer(RoomSpec.priorityRange))
+    static let cost = Key("cost", .integer(RoomRecord.costs))
+    static let whenCutOff = Key("when_cut_off", ValueType<RoomRecord.CutOff>.choice)
 
     static let table = KeyTable(
         url.entry,
@@ -94,8 +115,19 @@ enum RoomKeys {
         KeyTable.Entry(name: "record", shape: .mapping(RecordKeys.table)),
         KeyTable.Entry(name: "outputs", shape: .list(OutputKeys.table)),
         KeyTable.Entry(name: "send", shape: .mapping(SendKeys.table)),
-        KeyTable.Entry(name: "rejoin", shape: .mapping(Rejoin.table))
+        KeyTable.Entry(name: "rejoin", shape: .mapping(Rejoin.table)),
+        cost.entry,
+        KeyTable.Entry(name: "hosts", shape: .mapping(Hosts.table)),
+        whenCutOff.entry
     )
+
+    /// The keys of `hosts`.
+    enum Hosts {
+        static let require = Key("require", .label)
+        static let prefer = Key("prefer", .label)
+
+        static let table = KeyTable(require.entry, prefer.entry)
+    }
 
     /// The keys of `rejoin`.
     enum Rejoin {
@@ -138,6 +170,7 @@ extension RoomConfiguration {
         let afterKick = rejoin?.value(RoomKeys.Rejoin.afterKick)
         let whenFull = rejoin?.value(RoomKeys.Rejoin.whenFull)
         let outputs = OutputSpec.read(reader)
+        let placement = RoomPlacement(reader)
         guard let url else { return nil }
         Self.checkScheme(of: url.address.url, sends: send != nil, reader)
         if announcement != nil { Self.checkChat(of: url.address.url, isTaken: record?.chat ?? true, reader) }
@@ -153,6 +186,7 @@ extension RoomConfiguration {
         self.join = join ?? self.join
         self.untilEmpty = untilEmpty ?? self.untilEmpty
         self.exports = exports
+        self.placement = placement
         self.announcement = announcement
         self.spec.record?.announcement = announcement
     }
@@ -184,5 +218,17 @@ extension RoomConfiguration {
         if url.address is RoomURL.XMPP, !reader.has(RoomKeys.secret.name) {
             reader.add(RoomKeys.secret.name, "missing", accepted: "the password of the account")
         }
+    }
+}
+
+extension RoomPlacement {
+    /// Reads what a room's definition says of hosts.
+    fileprivate init(_ reader: MappingReader) {
+        self.init()
+        self.cost = reader.value(RoomKeys.cost) ?? self.cost
+        self.whenCutOff = reader.value(RoomKeys.whenCutOff)
+        guard let hosts = reader.mapping("hosts", RoomKeys.Hosts.table) else { return }
+        self.required = hosts.labels(RoomKeys.Hosts.require)
+        self.preferred = hosts.labels(RoomKeys.Hosts.prefer)
     }
 }
