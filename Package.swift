@@ -97,7 +97,7 @@ let package = Package(
         .target(name: "Timeline", dependencies: ["Basics"]),
         .target(name: "PipelineCatalogue", dependencies: ["Basics"]),
         .target(name: "Model", dependencies: ["Basics", "PipelineCatalogue", "Timeline"]),
-        .target(name: "Fleet", dependencies: ["Basics", "Model"]),
+        .target(name: "Fleet", dependencies: ["Basics", "Model", "Timeline"]),
         .target(name: "Cluster", dependencies: ["Basics"]),
         .target(name: "Terminal", dependencies: ["Basics"]),
 
@@ -179,9 +179,9 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Control", "Delivery", "Fleet", "HTTPRequests", "Model",
-                "Observability", "Platform", "Storage", "Timeline", logging, nioCore, nioPosix, serviceLifecycle,
-                subprocess, systemPackage, .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                "Basics", "Catalogue", "Cluster", "ConfigurationFile", "Control", "Coordination", "Delivery", "Fleet",
+                "HTTPRequests", "Model", "Observability", "Platform", "Storage", "Timeline", logging, nioCore, nioPosix,
+                serviceLifecycle, subprocess, systemPackage, .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]
         ),
 
@@ -198,8 +198,8 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Daemon", "Delivery", "Diagnosis", "Export", "GStreamer",
-                "HTTPRequests", "Matroska", "Media", "Model", "Observability", "PipelineCatalogue", "Platform",
+                "Basics", "Catalogue", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "Delivery", "Diagnosis",
+                "Export", "GStreamer", "HTTPRequests", "Matroska", "Media", "Model", "Observability", "PipelineCatalogue", "Platform",
                 "Recording", "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients",
                 "Storage", "Terminal", "Timeline", "Worker", logging, systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -221,7 +221,7 @@ let package = Package(
         .testTarget(name: "TimelineTests", dependencies: ["Basics", "Timeline"]),
         .testTarget(name: "PipelineCatalogueTests", dependencies: ["Basics", "PipelineCatalogue"]),
         .testTarget(name: "ModelTests", dependencies: ["Basics", "Model"]),
-        .testTarget(name: "FleetTests", dependencies: ["Basics", "Fleet", "Model"]),
+        .testTarget(name: "FleetTests", dependencies: ["Basics", "Fleet", "Model", "Timeline"]),
         .testTarget(name: "ClusterTests", dependencies: ["Basics", "Cluster"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
         .testTarget(name: "ObservabilityTests", dependencies: ["Basics", "Observability", inMemoryLogging, logging]),
@@ -229,7 +229,8 @@ let package = Package(
         .testTarget(
             name: "ConfigurationFileTests",
             dependencies: [
-                "Basics", "ConfigurationFile", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling", yams,
+                "Basics", "Cluster", "ConfigurationFile", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling",
+                yams,
             ],
             resources: [.copy("Fixtures")]
         ),
@@ -265,7 +266,10 @@ let package = Package(
         .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "Model"]),
         .testTarget(
             name: "CoordinationTests",
-            dependencies: ["Basics", "Cluster", "Coordination", "HTTPRequests", "TestCertificates"]
+            dependencies: [
+                "Basics", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "HTTPRequests", "TestCertificates",
+                logging, serviceLifecycle,
+            ]
         ),
         .testTarget(
             name: "HTTPRequestsTests",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+import Cluster
 import ConfigurationFile
 import Foundation
 import Model
@@ -133,7 +134,9 @@ import Testing
     }
 
     @Test func readsWhichHostsARoomMayHave() throws {
-        let text = "rooms: { r: { url: \"socketio+http://h/r\", cost: 3, hosts: { require: { zone: north } }, when_cut_off: leave } }"
+        let text = """
+            rooms: { r: { url: "socketio+http://h/r", cost: 3, hosts: { require: { zone: north } }, when_cut_off: leave } }
+            """
         let placement = try #require(try configuration(text).rooms["r"]).placement
         #expect(placement.cost == 3 && placement.required == ["zone": "north"] && placement.preferred.isEmpty)
         #expect(placement.whenCutOff == .leave)

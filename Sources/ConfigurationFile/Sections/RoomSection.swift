@@ -46,6 +46,11 @@ public struct RoomConfiguration: Sendable, Hashable {
     /// Whether anything can be sent into it: WHEP only plays.
     public var takesMedia: Bool { type(of: self.address.url.address).flow != .fromRoom }
 
+    /// Whether two of us exclude each other there: a publish point, or an account that is logged in once.
+    public var takesOneMember: Bool {
+        type(of: self.address.url.address).flow == .toRoom || self.address.url.address is RoomURL.XMPP
+    }
+
     /// What differs from another definition of the room; empty if they mean the same.
     public func changes(from old: RoomConfiguration) -> Set<RoomPart> {
         var parts = self.spec.changes(from: old.spec)
