@@ -67,7 +67,7 @@ extension DaemonConfiguration {
         self.readRooms(reader)
     }
 
-    private mutating func readRooms(_ reader: MappingReader) {
+    mutating func readRooms(_ reader: MappingReader) {
         guard let node = reader.node("rooms") else { return }
         let accepted = "a mapping from names to rooms"
         switch node.content {
