@@ -11,7 +11,7 @@ public struct SharedRooms: Sendable {
     /// Reads a mapping `rooms`, as a configuration has it; blocks as `DaemonConfiguration.load` does.
     ///
     /// Each host looks `${…}` up where it runs a room: what this one does not have stands for something that fits. A secret
-    /// must be such a reference, since the store shows its values to whoever may read them.
+    /// must be such a reference, since the store shows its values to all its readers.
     ///
     /// - Throws: `ConfigurationError` with every problem.
     public init(path: String, values: any ValueSource = ProcessValueSource()) throws(ConfigurationError) {
@@ -42,7 +42,7 @@ public struct SharedRooms: Sendable {
                 problems.add(
                     nil,
                     "rooms.\(name).\(RoomKeys.secret.name)",
-                    "the etcd would show it to whoever may read it",
+                    "the etcd would show it to all its readers",
                     accepted: "${NAME} or ${file:/path}, which each host looks up"
                 )
             }

@@ -89,7 +89,7 @@ public struct RoomIntent: Sendable, Hashable {
         spec.send = self.takesMedia ? send : nil
         spec.claim = self.claim
         if !self.mayAct {
-            // Muted, so that no call begins anew when it may be seen again.
+            // Muted, so that no call begins again when it may be seen again.
             spec.send?.isVideoMuted = true
             spec.send?.isAudioMuted = true
             spec.outputs = []

@@ -305,7 +305,7 @@ import Timeline
         },
     ]
 
-    private static let forwarded = spec { $0.outputs = [OutputSpec(host: "127.0.0.1", videoPort: 5000)] }
+    private static let forwarded = spec { $0.outputs = [OutputSpec(host: "127.0.0.1")] }
 
     @Test(arguments: Self.recordings + Self.cameras + Self.claims)
     func isAsWanted(story: Story) {

@@ -19,7 +19,7 @@ actor ClusterService: Service {
         case tick(at: Duration)
     }
 
-    /// The wait before a watch that the store refused begins anew: it may refuse that as well.
+    /// The wait before a watch that the store refused begins again: it may refuse that as well.
     private static let refusalWait = Duration.seconds(5)
     /// The least time between two ticks.
     private static let shortestTick = Duration.milliseconds(5)
@@ -32,7 +32,7 @@ actor ClusterService: Service {
     /// When the earliest tick comes that was ordered.
     private var nextTick: Duration?
     private var watches: [ClusterWatchID: AsyncStream<Void>.Continuation] = [:]
-    /// What is to be of rooms and has not been told yet.
+    /// What is to be of rooms and is not ordered yet.
     private var orders: [String: RoomAssignment?] = [:]
     private let orderBell: AsyncStream<Void>
     private let orderFeed: AsyncStream<Void>.Continuation
@@ -130,7 +130,7 @@ actor ClusterService: Service {
 
     /// Sends a request and takes its answer, or that there is none in time.
     ///
-    /// A request without an answer goes on until the client's own limit: only by that the client learns that a member hangs.
+    /// A request without an answer continues until the client's limit: only by that the client learns that a member hangs.
     private func send(_ id: ClusterRequestID, _ request: StoreRequest, _ limit: Duration) async {
         await withDiscardingTaskGroup { group in
             group.addTask {
@@ -233,7 +233,7 @@ extension ClusterEvent {
 }
 
 extension StoreError {
-    /// What it is, for people.
+    /// The failure, human-readable.
     fileprivate var sentence: String {
         switch self {
         case .unreachable(let reason), .refused(let reason): reason

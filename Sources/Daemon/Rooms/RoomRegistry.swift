@@ -4,7 +4,7 @@ import ConfigurationFile
 import Foundation
 import Model
 
-/// The rooms that we know of and whether we should be in them: the configuration's, those that came by the interface, and
+/// The rooms that we know of and whether we should be in them: the configuration's, those that clients of the API added, and
 /// those that a cluster gave us.
 struct RoomRegistry: Sendable {
     /// Where a definition comes from.

@@ -53,12 +53,12 @@ extension Supervisor {
             self.remove(name)
             self.bus.publish(.roomRemoved, room: name)
         } else if self.book.entries[name] != nil || self.fleet.rooms[name] == nil {
-            // It is the host's own, or not here. One that is being left tells so when it is.
+            // It is the host's own, or not here. One that is being left reports that when it is.
             self.tellCluster(name, .gone)
         }
     }
 
-    /// Tells the cluster what a person requested of a room that it shares.
+    /// Reports to the cluster what a person requested of a room that it shares.
     func tellCluster(_ name: String, requested action: RoomAction) {
         let order: WishRecord.Order
         switch action {

@@ -49,7 +49,7 @@ actor Supervisor: Service {
     private(set) var cluster: (@Sendable (ClusterInput) -> Void)?
     /// This host's own rooms and their costs, as the cluster knows them.
     private var pinned: [String: Int]?
-    /// Whether somebody is in a room, as the cluster knows it.
+    /// Whether others are in a room, as the cluster knows it.
     private var occupied: [String: Bool] = [:]
     private let launcher: WorkerLauncher
     let previews: PreviewMaker
@@ -131,16 +131,16 @@ actor Supervisor: Service {
         await self.kept.write(added.keys.filter { self.configuration.rooms[$0] != nil })
     }
 
-    /// Tells a cluster from now on what happens to rooms.
+    /// Reports to a cluster from now on what happens to rooms.
     func join(_ cluster: @escaping @Sendable (ClusterInput) -> Void) {
         self.cluster = cluster
         self.pinRooms()
     }
 
-    /// Tells the cluster of a room.
+    /// Reports news of a room to the cluster.
     func tellCluster(_ room: String, _ news: RoomNews) { self.cluster?(.room(room, news)) }
 
-    /// Tells the cluster of this host's own rooms, if they are others than before.
+    /// Reports this host's own rooms to the cluster, if they are others than before.
     private func pinRooms() {
         guard let cluster = self.cluster else { return }
         let own = self.book.entries.filter { $0.value.origin != .cluster }.mapValues(\.definition.placement.cost)

@@ -50,7 +50,7 @@ struct ClusterStore {
         }
     }
 
-    /// Writes a value, or deletes it for nil, unless somebody else changed it since.
+    /// Writes a value, or deletes it for nil, unless another client changed it since.
     ///
     /// - Returns: whether the store has it so, also if an earlier try did that whose answer was lost.
     func write(_ key: ClusterKey, _ value: String?, insteadOf seen: StoredValue?) async throws(CommandFailure) -> Bool {
