@@ -302,8 +302,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Fleet", "Model", "Observability",
-                "Platform", "Storage", "Timeline", grdb, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                "Basics", "Catalogue", "Cluster", "ConfigurationFile", "Control", "Daemon", "Fleet", "Model",
+                "Observability", "Platform", "Storage", "Timeline", grdb, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
                 systemPackage,
             ],
             exclude: ["job.sh"]

@@ -168,7 +168,7 @@ actor ClusterService: Service {
                     await self.take(.watched(id, .compacted))
                 }
             }
-            await group.next()
+            _ = await group.next()
             group.cancelAll()
         }
         self.watches[id] = nil

@@ -5,6 +5,7 @@ import Cluster
 import ConfigurationFile
 import Control
 import Model
+import Storage
 import Timeline
 
 /// Rooms that a cluster gives to this host and takes away again.
@@ -33,7 +34,7 @@ extension Supervisor {
     func take(_ room: RoomConfiguration, _ claim: RecordingClaim, mayAct: Bool, wish: WishRecord.Order?) {
         let entry = self.book.entries[room.name]
         guard entry == nil || entry?.origin == .cluster else { return }
-        self.define(room, origin: .cluster, claim: (claim, mayAct))
+        self.define(room, origin: .cluster, claim: (claim, mayAct: mayAct))
         self.bus.publish(entry == nil ? .roomAdded : .roomChanged, room: room.name)
         guard entry == nil, let wish else { return }
         switch wish {

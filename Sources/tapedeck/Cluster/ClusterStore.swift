@@ -43,7 +43,8 @@ struct ClusterStore {
         switch view.meta?.reading {
         case .known(let meta) where meta.minimumSchema <= RecordSchema.current: return view
         case .known(let meta):
-            throw CommandFailure(.usage, "the cluster \(self.name) needs a newer version: it requires schema \(meta.minimumSchema)")
+            let schema = meta.minimumSchema
+            throw CommandFailure(.usage, "the cluster \(self.name) needs a newer version: it requires schema \(schema)")
         case .newer, .broken:
             throw CommandFailure(.usage, "the cluster \(self.name): meta \(view.meta?.reading.problem ?? "cannot be read")")
         case nil: throw CommandFailure(.usage, "there is no cluster \(self.name): tapedeck cluster init makes it")
