@@ -181,7 +181,8 @@ let package = Package(
             dependencies: [
                 "Basics", "Catalogue", "Cluster", "ConfigurationFile", "Control", "Coordination", "Delivery", "Fleet",
                 "HTTPRequests", "Model", "Observability", "Platform", "Storage", "Timeline", logging, nioCore, nioPosix,
-                serviceLifecycle, subprocess, systemPackage, .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                serviceLifecycle, subprocess, systemPackage,
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]
         ),
 
@@ -198,8 +199,10 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Basics", "Catalogue", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "Delivery", "Diagnosis",
-                "Export", "GStreamer", "HTTPRequests", "Matroska", "Media", "Model", "Observability", "PipelineCatalogue", "Platform",
+                "Basics", "Catalogue", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "Delivery",
+                "Diagnosis",
+                "Export", "GStreamer", "HTTPRequests", "Matroska", "Media", "Model", "Observability",
+                "PipelineCatalogue", "Platform",
                 "Recording", "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients",
                 "Storage", "Terminal", "Timeline", "Worker", logging, systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -303,7 +306,8 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "Basics", "Catalogue", "Cluster", "ConfigurationFile", "Control", "Daemon", "Fleet", "Model",
-                "Observability", "Platform", "Storage", "Timeline", grdb, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                "Observability", "Platform", "Storage", "Timeline", grdb, logging, nioCore, nioHTTP1, nioPosix,
+                serviceLifecycle,
                 systemPackage,
             ],
             exclude: ["job.sh"]

@@ -38,7 +38,9 @@ extension DaemonConfiguration {
         return (configuration.api, configuration.storage)
     }
 
-    /// Reads from a configuration file in which cluster its daemon is; `nil` if in none. Blocks as `load` does.
+    /// Reads from a configuration file in which cluster its daemon is, or that it is in none.
+    ///
+    /// Blocks as `load` does.
     ///
     /// - Throws: `ConfigurationError` with every problem if that is not known.
     public static func loadCluster(

@@ -183,7 +183,8 @@ public struct Daemon: Sendable {
             notifier: notifier,
             backend: backend,
             // The rest is for the interface and the webhooks.
-            stopLimit: self.configuration.workers.stopLimit * (cluster == nil ? 1 : 2) + Self.exportLimit + .seconds(30),
+            stopLimit: self.configuration.workers.stopLimit * (cluster == nil ? 1 : 2) + Self.exportLimit
+                + .seconds(30),
             listening: listening
         )
         // Ended in reverse order, each before the next.

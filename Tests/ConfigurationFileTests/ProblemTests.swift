@@ -135,7 +135,10 @@ import Testing
                 "cluster: { name: c, host: a, etcd: [\"https://h\"], capacity: 1, tls: { key: /k } }",
                 "cluster.tls.certificate: missing"
             ),
-            ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, labels: { z: 1 } }", "cluster.labels.z: "),
+            (
+                "cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, labels: { z: 1 } }",
+                "cluster.labels.z: found"
+            ),
             ("rooms: { r: { url: \"socketio+http://h/r\", cost: 0 } }", "rooms.r.cost: found"),
             ("rooms: { r: { url: \"socketio+http://h/r\", hosts: { need: {} } } }", "rooms.r.hosts.need: unknown key"),
             (

@@ -40,9 +40,9 @@ import Testing
             """
         #expect(
             Self.problems(text) == [
-                "line 2, column 42: rooms.one.secret: the etcd would show it to all its readers; accepted: "
+                "line 2, column 38: rooms.one.secret: the etcd would show it to all its readers; accepted: "
                     + "${NAME} or ${file:/path}, which each host looks up",
-                #"line 3, column 40: rooms.two.cots: unknown key; did you mean "cost"?"#,
+                #"line 3, column 38: rooms.two.cots: unknown key; did you mean "cost"?"#,
                 #"line 4, column 46: rooms.three.cost: found the value of "${HERE}", which is not shown; accepted: a whole "#
                     + "number from 1 to 1000",
             ]

@@ -47,7 +47,10 @@ import Timeline
         await self.supervisor.join { news.note($0) }
     }
 
-    private static func record(_ members: String = "", url: String = "socketio+http://127.0.0.1:1/r") throws -> RoomRecord {
+    private static func record(
+        _ members: String = "",
+        url: String = "socketio+http://127.0.0.1:1/r"
+    ) throws -> RoomRecord {
         let text = #"{"room":{"join":"on-demand","url":"\#(url)"\#(members)},"schema":1}"#
         return try #require(RecordReading<RoomRecord>(text).record)
     }

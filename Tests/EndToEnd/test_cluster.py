@@ -140,7 +140,7 @@ def test_mistakes_in_rooms_are_told_and_change_nothing(stage):
     arguments = ("rooms", "apply", "-f", path, "--config", member.path)
     refused = stage.run_tapedeck(*arguments)
     assert refused.exit_code == 2, refused.story()
-    assert 'rooms.yaml:3:39: rooms.bad.cots: unknown key; did you mean "cost"?' in refused.messages, refused.story()
+    assert 'rooms.yaml:3:38: rooms.bad.cots: unknown key; did you mean "cost"?' in refused.messages, refused.story()
     path.write_text("rooms:\n  good: { url: 'socketio+http://h/1' }\n")
     refused = stage.run_tapedeck(*arguments)
     assert refused.exit_code == 2 and "tapedeck cluster init makes it" in refused.messages, refused.story()

@@ -278,10 +278,11 @@ import Timeline
             $0.claim(claim, mayAct: false)
             $0.claim(claim, mayAct: true)
         } isRight: { spec, _ in
-            spec == Self.spec {
-                ($0.claim, $0.outputs) = (claim, forwarded.outputs)
-                ($0.send?.width, $0.send?.isAudioMuted) = (640, true)
-            }
+            spec
+                == Self.spec {
+                    ($0.claim, $0.outputs) = (claim, forwarded.outputs)
+                    ($0.send?.width, $0.send?.isAudioMuted) = (640, true)
+                }
         },
         Story(title: "what a person unmutes meanwhile is seen afterwards", defined: recorded) {
             accepted(mute, &$0)

@@ -45,7 +45,9 @@ enum ClusterKeys {
     static let leaseTime = Key(
         "ttl",
         ValueType<Int>.seconds(
-            Int(ClusterSettings.leaseRange.lowerBound.components.seconds)...Int(
+            Int(
+                ClusterSettings.leaseRange.lowerBound.components.seconds
+            )...Int(
                 ClusterSettings.leaseRange.upperBound.components.seconds
             ),
             example: "4s"

@@ -2,7 +2,9 @@
 
 import Cluster
 
-/// The rooms of this host, as its cluster decides about them. Any thread.
+/// The rooms of this host, as its cluster decides about them.
+///
+/// Any thread.
 protocol ClusterHost: Sendable {
     /// Finds out whether this host can run a room as it is defined.
     func examine(_ room: String, _ record: RoomRecord) async -> RoomVerdict

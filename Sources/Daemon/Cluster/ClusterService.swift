@@ -176,7 +176,9 @@ actor ClusterService: Service {
 
     private func tick(at time: Duration) async {
         let earliest = ContinuousClock.now - self.start + Self.shortestTick
-        guard (try? await Task.sleep(until: self.start + max(time, earliest), clock: .continuous)) != nil else { return }
+        guard (try? await Task.sleep(until: self.start + max(time, earliest), clock: .continuous)) != nil else {
+            return
+        }
         if self.nextTick == time { self.nextTick = nil }
         self.take(.tick)
     }
@@ -208,7 +210,8 @@ extension ClusterEvent {
         case .notInitialised: (.error, "the etcd has no such cluster: `tapedeck cluster init` makes it", nil, nil)
         case .otherCluster(let expected, let found):
             (
-                .error, "the etcd was replaced: apply the rooms, then restart this daemon to join what is there now", nil,
+                .error, "the etcd was replaced: apply the rooms, then restart this daemon to join what is there now",
+                nil,
                 "the id was \(expected), and is \(found ?? "missing")"
             )
         case .tooOld(let schema): (.error, "the cluster needs a newer version", nil, "it requires schema \(schema)")

@@ -14,7 +14,7 @@ struct ClusterStore {
     init(_ options: ConfigurationOptions) throws(CommandFailure) {
         guard let path = options.path else {
             let usual = ConfigurationOptions.usualPath
-            throw CommandFailure(.usage, "there is no configuration file \(usual) that can be read; --config names another")
+            throw CommandFailure(.usage, "no configuration file \(usual) can be read; --config names another")
         }
         let cluster: ClusterConfiguration?
         do throws(ConfigurationError) {
@@ -46,7 +46,8 @@ struct ClusterStore {
             let schema = meta.minimumSchema
             throw CommandFailure(.usage, "the cluster \(self.name) needs a newer version: it requires schema \(schema)")
         case .newer, .broken:
-            throw CommandFailure(.usage, "the cluster \(self.name): meta \(view.meta?.reading.problem ?? "cannot be read")")
+            let problem = view.meta?.reading.problem ?? "cannot be read"
+            throw CommandFailure(.usage, "the cluster \(self.name): meta \(problem)")
         case nil: throw CommandFailure(.usage, "there is no cluster \(self.name): tapedeck cluster init makes it")
         }
     }

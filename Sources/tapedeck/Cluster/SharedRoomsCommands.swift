@@ -67,7 +67,7 @@ struct ApplyRoomsCommand: AsyncParsableCommand {
             let change: RoomChange.Kind = seen == nil ? .added : seen?.value == record ? .unchanged : .changed
             if change != .unchanged, !self.dryRun {
                 guard try await store.write(.room(name), record, insteadOf: seen) else {
-                    throw CommandFailure(.unavailable, "another client changed the room \(name) just now: apply again")
+                    throw CommandFailure(.unavailable, "another client changed the room \(name) just now: try again")
                 }
             }
             try RoomChange(room: name, change: change, isDryRun: self.dryRun).tell(asJSON: self.common.json)
@@ -105,7 +105,7 @@ struct DeleteRoomsCommand: AsyncParsableCommand {
         for name in self.rooms {
             if !self.dryRun {
                 guard try await store.write(.room(name), nil, insteadOf: view.rooms[name]?.stored) else {
-                    throw CommandFailure(.unavailable, "another client changed the room \(name) just now: delete it again")
+                    throw CommandFailure(.unavailable, "another client changed the room \(name) just now: try again")
                 }
             }
             try RoomChange(room: name, change: .deleted, isDryRun: self.dryRun).tell(asJSON: self.common.json)

@@ -47,7 +47,11 @@ public struct SharedRooms: Sendable {
                 )
             }
             let record = JSONValue.object(["room": room.definition, "schema": .integer(RecordSchema.current)]).text
-            if let problem = RecordReading<RoomRecord>(record).problem { problems.add(nil, "rooms.\(name)", problem) }
+            if !problems.concern(keysBeginningWith: "rooms.\(name)."),
+                let problem = RecordReading<RoomRecord>(record).problem
+            {
+                problems.add(nil, "rooms.\(name)", problem)
+            }
             records[name] = record
         }
         try problems.check()
