@@ -4,6 +4,7 @@ import Basics
 import Cluster
 import ConfigurationFile
 import Control
+import Fleet
 import Model
 import Storage
 import Timeline
