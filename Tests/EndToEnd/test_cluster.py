@@ -3,7 +3,6 @@
 
 import json
 import os
-import pathlib
 import signal
 import time
 
@@ -34,7 +33,7 @@ def host(stage, etcd, name, rooms=None, **cluster):
 def run(stage, *arguments):
     result = stage.run_tapedeck(*arguments)
     assert result.exit_code == 0, result.story()
-    return result.output
+    return result.output.strip()
 
 
 def apply(stage, daemon, rooms, *flags):
@@ -58,11 +57,6 @@ def claim_of(daemon, room):
     return journal_of(journal.parent)[0].get("claim")
 
 
-def threads(daemon):
-    tasks = pathlib.Path(f"/proc/{daemon.process.process.pid}/task")
-    return {(task / "comm").read_text().strip() for task in tasks.iterdir()}
-
-
 def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
     server = stage.room_server(5)
     etcd = start_etcd(stage)
@@ -71,7 +65,7 @@ def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
     run(stage, "cluster", "init", "--config", any_of_them.path)
     rooms = {"hall": {"url": room_url(server, "hall"), "record": {"empty_after": "1s"}}}
     assert "added hall (dry run)" in apply(stage, any_of_them, rooms, "--dry-run")
-    assert run(stage, "rooms", "get", "--config", any_of_them.path) == "no rooms\n"
+    assert run(stage, "rooms", "get", "--config", any_of_them.path) == "no rooms"
     assert "added hall" in apply(stage, any_of_them, rooms)
     assert "unchanged hall" in apply(stage, any_of_them, rooms)
     owned = any_of_them.wait_for("an owner", lambda: claimant(stage, any_of_them, "hall"))
@@ -124,12 +118,8 @@ def test_a_host_without_the_section_has_no_part_of_it(stage):
     stage.aiortc(server, "hall", *CALL)
     alone.wait_for_recording("hall")
     assert claim_of(alone, "hall") is None
-    assert "etcd" not in threads(alone)
     refused = stage.run_tapedeck("cluster", "init", "--config", alone.path)
     assert refused.exit_code == 2 and "has no section cluster" in refused.messages, refused.story()
-    # The same that has it, to show that the thread would be seen.
-    member = host(stage, start_etcd(stage), "a")
-    member.wait_for("the lane of the etcd", lambda: "etcd" in threads(member))
 
 
 def test_mistakes_in_rooms_are_told_and_change_nothing(stage):
@@ -146,7 +136,7 @@ def test_mistakes_in_rooms_are_told_and_change_nothing(stage):
     assert refused.exit_code == 2 and "tapedeck cluster init makes it" in refused.messages, refused.story()
     run(stage, "cluster", "init", "--config", member.path)
     assert "exists" in run(stage, "cluster", "init", "--config", member.path)
-    assert run(stage, *arguments) == "added good\n"
+    assert run(stage, *arguments) == "added good"
     unknown = stage.run_tapedeck("rooms", "delete", "good", "better", "--config", member.path)
     assert unknown.exit_code == 2 and "has no room better" in unknown.messages, unknown.story()
     assert "good" in run(stage, "rooms", "get", "--config", member.path)

@@ -281,7 +281,8 @@ import Timeline
             spec
                 == Self.spec {
                     ($0.claim, $0.outputs) = (claim, forwarded.outputs)
-                    ($0.send?.width, $0.send?.isAudioMuted) = (640, true)
+                    $0.send?.width = 640
+                    $0.send?.isAudioMuted = true
                 }
         },
         Story(title: "what a person unmutes meanwhile is seen afterwards", defined: recorded) {
