@@ -10,19 +10,8 @@ import yaml
 from daemon import Daemon
 from peers import room_url
 from recordings import journal_of
-from stage import free_port
 
 CALL = ("--send", "synthetic", "--size", "320x180")
-
-
-def start_etcd(stage):
-    """An etcd with one member; its URL."""
-    url, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
-    etcd = stage.start("etcd", "etcd", "--name", "m", "--data-dir", stage.folder / "etcd", "--unsafe-no-fsync",
-                       "--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", peer,
-                       "--initial-advertise-peer-urls", peer, "--initial-cluster", f"m={peer}")
-    etcd.wait_for("its clients' port", lambda: "ready to serve client requests" in etcd.messages)
-    return url
 
 
 def host(stage, etcd, name, rooms=None, **cluster):
@@ -59,7 +48,7 @@ def claim_of(daemon, room):
 
 def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
     server = stage.room_server(5)
-    etcd = start_etcd(stage)
+    etcd = stage.etcd()
     daemons = {name: host(stage, etcd, name) for name in ("a", "b")}
     any_of_them = daemons["a"]
     run(stage, "cluster", "init", "--config", any_of_them.path)
@@ -97,7 +86,7 @@ def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
 
 def test_a_host_that_stops_hands_its_rooms_on_and_keeps_its_own(stage):
     server = stage.room_server(5)
-    etcd = start_etcd(stage)
+    etcd = stage.etcd()
     own = {"own": {"url": room_url(server, "own")}}
     first = host(stage, etcd, "a", own)
     run(stage, "cluster", "init", "--config", first.path)
@@ -123,7 +112,7 @@ def test_a_host_without_the_section_has_no_part_of_it(stage):
 
 
 def test_mistakes_in_rooms_are_told_and_change_nothing(stage):
-    etcd = start_etcd(stage)
+    etcd = stage.etcd()
     member = host(stage, etcd, "a")
     path = stage.folder / "rooms.yaml"
     path.write_text("rooms:\n  good: { url: 'socketio+http://h/1' }\n  bad: { url: 'socketio+http://h/2', cots: 1 }\n")
