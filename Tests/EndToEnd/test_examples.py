@@ -22,8 +22,8 @@ SLOW = ("tapedeck demo", "tapedeck doctor --capacity")
 UPLOADED = ("fetch",)
 CALLS = ("tapedeck", "record", "camera", "probe")
 RECORDINGS = ("export", "verify", "recordings", "list", "show", "repair", "worker", "delete")
-DAEMON = ("run", "events", "rooms", "rooms list", "status", "mark", "pause", "resume", "mute", "unmute", "freeze", "unfreeze", "switch",
-          "stop", "start", "reload")
+DAEMON = ("run", "events", "rooms", "rooms list", "status", "mark", "pause", "resume", "mute", "unmute", "freeze",
+          "unfreeze", "switch", "stop", "start", "reload")
 CLUSTER = ("cluster", "cluster init", "rooms apply", "rooms get", "rooms delete")
 ALONE = ("serve", "logs", "pipelines", "doctor", "replay", "rtsp-server", "demo")
 
@@ -187,9 +187,9 @@ def test_examples_of_a_cluster(world):
     rooms.write_text(json.dumps({"rooms": {"standup": {"url": "socketio+http://127.0.0.1:1/standup"}}}))
     for command in CLUSTER:
         for example in world.examples[command]:
-            world.run(example, *(() if "--config" in example else ("--config", path)))
+            world.run(example, *(() if "--config" in example else ("--config", str(path))))
         if command == "rooms apply":
-            world.run("tapedeck rooms apply -f rooms.yaml", "--config", path)
+            world.run("tapedeck rooms apply -f rooms.yaml", "--config", str(path))
 
 
 def test_examples_of_the_daemon(world):
