@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
-import Cluster
 import ConfigurationFile
 import Foundation
 import Model
@@ -137,11 +136,10 @@ import Testing
         let text = """
             rooms: { r: { url: "socketio+http://h/r", cost: 3, hosts: { require: { zone: north } }, when_cut_off: leave } }
             """
-        let placement = try #require(try configuration(text).rooms["r"]).placement
-        #expect(placement.cost == 3 && placement.required == ["zone": "north"] && placement.preferred.isEmpty)
-        #expect(placement.whenCutOff == .leave)
+        let room = try #require(try configuration(text).rooms["r"])
+        #expect(room.cost == 3 && room.definition["hosts"]?["require"]?["zone"]?.string == "north")
         let other = try #require(try configuration("rooms: { r: { url: \"socketio+http://h/r\" } }").rooms["r"])
-        #expect(other.placement == RoomPlacement())
+        #expect(other.cost == 1 && room.changes(from: other) == [.cost])
     }
 
     /// Also where a recording is only made by hand.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Basics
-public import Cluster
+internal import Cluster
 public import Model
 public import Signalling
 
@@ -21,8 +21,8 @@ public struct RoomConfiguration: Sendable, Hashable {
     public var exports = [ExportSpec()]
     /// The exports of each recording, in this order; `nil` where nothing is recorded.
     public var exportOrders: [ExportSpec]? { self.spec.record == nil ? nil : self.exports }
-    /// Which hosts of a cluster have it.
-    public var placement = RoomPlacement()
+    /// How much of a host's capacity it takes in a cluster, 1 to 1000.
+    public var cost = 1
     /// The room as it was written, `${…}` unreplaced: what a merge patch applies to.
     public var definition: JSONValue
 
@@ -56,25 +56,10 @@ public struct RoomConfiguration: Sendable, Hashable {
         var parts = self.spec.changes(from: old.spec)
         if self.join != old.join { parts.insert(.join) }
         if self.untilEmpty != old.untilEmpty { parts.insert(.untilEmpty) }
-        if self.placement != old.placement { parts.insert(.placement) }
+        if self.cost != old.cost { parts.insert(.cost) }
         if self.exports != old.exports || self.announcement != old.announcement { parts.insert(.record) }
         return parts
     }
-}
-
-/// Which hosts of a cluster have a room.
-public struct RoomPlacement: Sendable, Hashable {
-    /// How much of a host's capacity the room takes, 1 to 1000.
-    public var cost = 1
-    /// Labels that a host must have.
-    public var required: [String: String] = [:]
-    /// Labels that a host should have.
-    public var preferred: [String: String] = [:]
-    /// What happens while its host cannot reach the store; `nil` leaves it to the kind of room.
-    public var whenCutOff: RoomRecord.CutOff?
-
-    /// Any host.
-    public init() {}
 }
 
 /// A room URL that does not show its secrets.
@@ -175,7 +160,8 @@ extension RoomConfiguration {
         let afterKick = rejoin?.value(RoomKeys.Rejoin.afterKick)
         let whenFull = rejoin?.value(RoomKeys.Rejoin.whenFull)
         let outputs = OutputSpec.read(reader)
-        let placement = RoomPlacement(reader)
+        let cost = reader.value(RoomKeys.cost)
+        Self.checkHosts(reader)
         guard let url else { return nil }
         Self.checkScheme(of: url.address.url, sends: send != nil, reader)
         if announcement != nil { Self.checkChat(of: url.address.url, isTaken: record?.chat ?? true, reader) }
@@ -191,9 +177,16 @@ extension RoomConfiguration {
         self.join = join ?? self.join
         self.untilEmpty = untilEmpty ?? self.untilEmpty
         self.exports = exports
-        self.placement = placement
+        self.cost = cost ?? self.cost
         self.announcement = announcement
         self.spec.record?.announcement = announcement
+    }
+
+    /// Adds what is wrong with the choice of hosts, which a cluster reads in the definition.
+    private static func checkHosts(_ reader: MappingReader) {
+        _ = reader.value(RoomKeys.whenCutOff)
+        guard let hosts = reader.mapping("hosts", RoomKeys.Hosts.table) else { return }
+        for key in [RoomKeys.Hosts.require, RoomKeys.Hosts.prefer] { _ = hosts.labels(key) }
     }
 
     /// Adds what keeps an announcement from all participants.
@@ -223,17 +216,5 @@ extension RoomConfiguration {
         if url.address is RoomURL.XMPP, !reader.has(RoomKeys.secret.name) {
             reader.add(RoomKeys.secret.name, "missing", accepted: "the password of the account")
         }
-    }
-}
-
-extension RoomPlacement {
-    /// Reads what a room's definition says of hosts.
-    fileprivate init(_ reader: MappingReader) {
-        self.init()
-        self.cost = reader.value(RoomKeys.cost) ?? self.cost
-        self.whenCutOff = reader.value(RoomKeys.whenCutOff)
-        guard let hosts = reader.mapping("hosts", RoomKeys.Hosts.table) else { return }
-        self.required = hosts.labels(RoomKeys.Hosts.require)
-        self.preferred = hosts.labels(RoomKeys.Hosts.prefer)
     }
 }

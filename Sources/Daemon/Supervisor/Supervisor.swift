@@ -143,7 +143,7 @@ actor Supervisor: Service {
     /// Reports this host's own rooms to the cluster, if they are others than before.
     private func pinRooms() {
         guard let cluster = self.cluster else { return }
-        let own = self.book.entries.filter { $0.value.origin != .cluster }.mapValues(\.definition.placement.cost)
+        let own = self.book.entries.filter { $0.value.origin != .cluster }.mapValues(\.definition.cost)
         guard own != self.pinned else { return }
         self.pinned = own
         cluster(.pin(own))

@@ -126,8 +126,8 @@ public enum RoomPart: String, Sendable, Hashable, Codable, CodingKeyRepresentabl
     case join
     /// Whether we leave an empty room; of a definition only.
     case untilEmpty
-    /// Which hosts of a cluster have it; of a definition only.
-    case placement
+    /// How much of a host's capacity it takes in a cluster; of a definition only.
+    case cost
     /// How important it is.
     case priority
     /// What is recorded.
