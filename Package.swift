@@ -223,7 +223,7 @@ let package = Package(
         ),
         .testTarget(name: "TimelineTests", dependencies: ["Basics", "Timeline"]),
         .testTarget(name: "PipelineCatalogueTests", dependencies: ["Basics", "PipelineCatalogue"]),
-        .testTarget(name: "ModelTests", dependencies: ["Basics", "Model"]),
+        .testTarget(name: "ModelTests", dependencies: ["Basics", "Model", "Timeline"]),
         .testTarget(name: "FleetTests", dependencies: ["Basics", "Fleet", "Model", "Timeline"]),
         .testTarget(name: "ClusterTests", dependencies: ["Basics", "Cluster"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
