@@ -97,7 +97,8 @@ let package = Package(
         .target(name: "Timeline", dependencies: ["Basics"]),
         .target(name: "PipelineCatalogue", dependencies: ["Basics"]),
         .target(name: "Model", dependencies: ["Basics", "PipelineCatalogue", "Timeline"]),
-        .target(name: "Fleet", dependencies: ["Basics", "Model"]),
+        .target(name: "Fleet", dependencies: ["Basics", "Model", "Timeline"]),
+        .target(name: "Cluster", dependencies: ["Basics"]),
         .target(name: "Terminal", dependencies: ["Basics"]),
 
         // Base: configuration, logs, embedded files, and the parts of the system that Swift has no package for
@@ -107,7 +108,7 @@ let package = Package(
         .target(name: "Platform", dependencies: ["Basics", "COpenSSL", nioCore, nioPosix, nioSSL]),
         .target(
             name: "ConfigurationFile",
-            dependencies: ["Basics", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling", yams]
+            dependencies: ["Basics", "Cluster", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling", yams]
         ),
 
         // Files
@@ -134,6 +135,7 @@ let package = Package(
         ),
 
         // Network
+        .target(name: "Coordination", dependencies: ["Basics", "Cluster", "HTTPRequests"]),
         .target(name: "Delivery", dependencies: ["Basics", "Model", subprocess, systemPackage]),
         .target(name: "HTTPRequests", dependencies: ["Basics", "CCurl"]),
         .target(
@@ -177,9 +179,10 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Control", "Delivery", "Fleet", "HTTPRequests", "Model",
-                "Observability", "Platform", "Storage", "Timeline", logging, nioCore, nioPosix, serviceLifecycle,
-                subprocess, systemPackage, .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+                "Basics", "Catalogue", "Cluster", "ConfigurationFile", "Control", "Coordination", "Delivery", "Fleet",
+                "HTTPRequests", "Model", "Observability", "Platform", "Storage", "Timeline", logging, nioCore, nioPosix,
+                serviceLifecycle, subprocess, systemPackage,
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ]
         ),
 
@@ -196,8 +199,10 @@ let package = Package(
         .executableTarget(
             name: "tapedeck",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Daemon", "Delivery", "Diagnosis", "Export", "GStreamer",
-                "HTTPRequests", "Matroska", "Media", "Model", "Observability", "PipelineCatalogue", "Platform",
+                "Basics", "Catalogue", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "Delivery",
+                "Diagnosis",
+                "Export", "GStreamer", "HTTPRequests", "Matroska", "Media", "Model", "Observability",
+                "PipelineCatalogue", "Platform",
                 "Recording", "Rendering", "RoomServer", "RTSPServer", "Session", "Signalling", "SignallingClients",
                 "Storage", "Terminal", "Timeline", "Worker", logging, systemPackage,
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -205,6 +210,7 @@ let package = Package(
         ),
 
         // Tests
+        .target(name: "TestCertificates", path: "Tests/TestCertificates"),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
         .testTarget(name: "DataChannelsTests", dependencies: ["DataChannels"]),
         .testTarget(name: "SDPTests", dependencies: ["Basics", "SDP"], resources: [.copy("Fixtures")]),
@@ -217,15 +223,17 @@ let package = Package(
         ),
         .testTarget(name: "TimelineTests", dependencies: ["Basics", "Timeline"]),
         .testTarget(name: "PipelineCatalogueTests", dependencies: ["Basics", "PipelineCatalogue"]),
-        .testTarget(name: "ModelTests", dependencies: ["Basics", "Model"]),
-        .testTarget(name: "FleetTests", dependencies: ["Basics", "Fleet", "Model"]),
+        .testTarget(name: "ModelTests", dependencies: ["Basics", "Model", "Timeline"]),
+        .testTarget(name: "FleetTests", dependencies: ["Basics", "Fleet", "Model", "Timeline"]),
+        .testTarget(name: "ClusterTests", dependencies: ["Basics", "Cluster"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
         .testTarget(name: "ObservabilityTests", dependencies: ["Basics", "Observability", inMemoryLogging, logging]),
         .testTarget(name: "PlatformTests", dependencies: ["Basics", "Platform", nioCore, nioPosix, nioSSL]),
         .testTarget(
             name: "ConfigurationFileTests",
             dependencies: [
-                "Basics", "ConfigurationFile", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling", yams,
+                "Basics", "Cluster", "ConfigurationFile", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling",
+                yams,
             ],
             resources: [.copy("Fixtures")]
         ),
@@ -259,12 +267,22 @@ let package = Package(
             dependencies: ["Basics", "Export", "GStreamer", "Matroska", "Model", "Rendering", "Timeline"]
         ),
         .testTarget(name: "DeliveryTests", dependencies: ["Delivery", "Model"]),
-        .testTarget(name: "HTTPRequestsTests", dependencies: ["HTTPRequests", nioCore, nioPosix]),
+        .testTarget(
+            name: "CoordinationTests",
+            dependencies: [
+                "Basics", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "HTTPRequests", "TestCertificates",
+                logging, serviceLifecycle,
+            ]
+        ),
+        .testTarget(
+            name: "HTTPRequestsTests",
+            dependencies: ["HTTPRequests", "TestCertificates", nioCore, nioPosix, nioSSL]
+        ),
         .testTarget(
             name: "SignallingClientsTests",
             dependencies: [
-                "CStrophe", "Signalling", "SignallingClients", logging, nioCore, nioHTTP1, nioPosix, nioSSL,
-                nioWebSocket,
+                "CStrophe", "Signalling", "SignallingClients", "TestCertificates", logging, nioCore, nioHTTP1, nioPosix,
+                nioSSL, nioWebSocket,
             ]
         ),
         .testTarget(name: "RoomServerTests", dependencies: ["Basics", "RoomServer", "Signalling", logging, nioHTTP1]),
@@ -287,8 +305,9 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Basics", "Catalogue", "ConfigurationFile", "Control", "Daemon", "Fleet", "Model", "Observability",
-                "Platform", "Storage", "Timeline", grdb, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                "Basics", "Catalogue", "Cluster", "ConfigurationFile", "Control", "Daemon", "Fleet", "Model",
+                "Observability", "Platform", "Storage", "Timeline", grdb, logging, nioCore, nioHTTP1, nioPosix,
+                serviceLifecycle,
                 systemPackage,
             ],
             exclude: ["job.sh"]

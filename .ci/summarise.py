@@ -20,7 +20,8 @@ import xml.etree.ElementTree
 
 # The runner behind a step writes files of this name.
 FILES = {"swift test": "pure", "swift test with input and output": "io", "swift test with media": "media",
-         "pytest": "pytest", "pytest with media": "realtime", "pytest with devices": "devices"}
+         "pytest": "pytest", "pytest with media": "realtime", "pytest with devices": "devices",
+         "swift test with etcd 3.5": "etcd"}
 REASON_LENGTH = 300
 
 

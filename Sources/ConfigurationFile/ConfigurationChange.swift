@@ -22,6 +22,8 @@ public struct ConfigurationChange: Sendable, Hashable {
         case pipelines
         /// `rtsp`.
         case rtsp
+        /// `cluster`.
+        case cluster
     }
 
     /// A room that is in both and differs.
@@ -55,6 +57,7 @@ public struct ConfigurationChange: Sendable, Hashable {
         if old.workers != new.workers { self.sections.insert(.workers) }
         if old.pipelines != new.pipelines { self.sections.insert(.pipelines) }
         if old.rtsp != new.rtsp { self.sections.insert(.rtsp) }
+        if old.cluster != new.cluster { self.sections.insert(.cluster) }
         self.added = new.rooms.filter { old.rooms[$0.key] == nil }.sorted { $0.key < $1.key }.map(\.value)
         self.removed = old.rooms.keys.filter { new.rooms[$0] == nil }.sorted()
         self.changed = []

@@ -38,6 +38,21 @@ extension DaemonConfiguration {
         return (configuration.api, configuration.storage)
     }
 
+    /// Reads from a configuration file in which cluster its daemon is, or that it is in none.
+    ///
+    /// Blocks as `load` does.
+    ///
+    /// - Throws: `ConfigurationError` with every problem if that is not known.
+    public static func loadCluster(
+        path: String,
+        values: any ValueSource = ProcessValueSource()
+    ) throws(ConfigurationError) -> ClusterConfiguration? {
+        let problems = ProblemList(file: path)
+        let (tree, configuration) = Self.read(try Self.text(path: path), problems, values)
+        if tree == nil || problems.concern({ $0.isEmpty || $0.hasPrefix(ClusterKeys.section) }) { try problems.check() }
+        return configuration.cluster
+    }
+
     /// Reads a configuration file as `load` does, and the pipeline files that it names.
     ///
     /// - Throws: `ConfigurationError` with every problem: those of the configuration in the order of its text, then those

@@ -2,8 +2,10 @@
 
 import Basics
 import Catalogue
+import Cluster
 public import ConfigurationFile
 import Control
+import Coordination
 import Foundation
 public import Logging
 import Model
@@ -76,7 +78,8 @@ public struct Daemon: Sendable {
         let metrics = self.metrics
         let registry = metrics.registry
         let notifier = ServiceNotifier(environment: ProcessInfo.processInfo.environment)
-        let events = EventHub()
+        let life = EventID.randomLife()
+        let events = EventHub(life: life)
         let environment = ChildEnvironment(values: self.values)
         let webhooks = WebhookDispatcher(
             catalogue: catalogue,
@@ -84,6 +87,7 @@ public struct Daemon: Sendable {
             logger: self.logger
         )
         let bus = EventBus(
+            life: life,
             logger: self.logger,
             listeners: [{ events.publish($0) }],
             webhooks: webhooks
@@ -128,6 +132,7 @@ public struct Daemon: Sendable {
             directory: self.configuration.storage.directory,
             api: self.configuration.api,
             workers: self.configuration.workers,
+            cluster: self.configuration.cluster,
             supervisor: supervisor,
             webhooks: webhooks,
             bus: bus,
@@ -137,6 +142,7 @@ public struct Daemon: Sendable {
         )
         let (listening, listens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (reachable, reaches) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let (sharing, shares) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let backend = DaemonBackend(
             supervisor: supervisor,
             store: store,
@@ -156,11 +162,14 @@ public struct Daemon: Sendable {
                 onListening(port)
                 listens.yield()
                 reaches.yield()
+                shares.yield()
             }
         )
         await reloader.serve(control)
         // Before the interface listens: a room of the configuration is never unknown to it.
         await supervisor.takeUpRooms()
+        let cluster = self.cluster(supervisor, life: life)
+        if let cluster { await supervisor.join { cluster.note($0) } }
         let janitor = Janitor(
             supervisor: supervisor,
             store: store,
@@ -174,19 +183,22 @@ public struct Daemon: Sendable {
             notifier: notifier,
             backend: backend,
             // The rest is for the interface and the webhooks.
-            stopLimit: self.configuration.workers.stopLimit + Self.exportLimit + .seconds(30),
+            stopLimit: self.configuration.workers.stopLimit * (cluster == nil ? 1 : 2) + Self.exportLimit
+                + .seconds(30),
             listening: listening
         )
         // Ended in reverse order, each before the next.
+        var services: [ServiceGroupConfiguration.ServiceConfiguration] = [
+            .init(service: WebhookService(dispatcher: webhooks, metrics: metrics, logger: self.logger)),
+            .init(service: control), .init(service: store), .init(service: rtsp),
+            .init(service: WaitingService(service: supervisor, until: reachable)),
+        ]
+        // Its rooms are left while the supervisor still serves them, each for another host at once.
+        if let cluster { services.append(.init(service: WaitingService(service: cluster, until: sharing))) }
+        services += [.init(service: janitor), .init(service: reloader), .init(service: watchdog)]
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                services: [
-                    .init(service: WebhookService(dispatcher: webhooks, metrics: metrics, logger: self.logger)),
-                    .init(service: control), .init(service: store), .init(service: rtsp),
-                    .init(service: WaitingService(service: supervisor, until: reachable)),
-                    .init(service: janitor), .init(service: reloader),
-                    .init(service: watchdog),
-                ],
+                services: services,
                 gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: self.logger
             )
@@ -197,6 +209,22 @@ public struct Daemon: Sendable {
         } catch {
             self.logger.warning("catalogue did not close", metadata: .tagged([.errorMessage: "\(error)"]))
         }
+    }
+
+    /// This host in its cluster; `nil` where it shares no rooms.
+    private func cluster(_ supervisor: Supervisor, life: String) -> ClusterService? {
+        guard let cluster = self.configuration.cluster else { return nil }
+        return ClusterService(
+            settings: ClusterSettings(cluster, api: self.configuration.api, version: self.version, life: life),
+            store: EtcdClient(EtcdConfiguration(cluster)),
+            host: ClusterRooms(
+                cluster: cluster.name,
+                supervisor: supervisor,
+                values: self.values,
+                logger: self.logger
+            ),
+            logger: self.logger
+        )
     }
 
     private func makeStorage() throws -> String {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Model
+public import Timeline
 
-/// Everything lasting that is wanted of a room: its definition, what was requested by hand since, and the limit of the disk.
+/// Everything lasting that is wanted of a room: its definition, what was requested by hand since, the limit of the disk, and the
+/// claim of this host.
 ///
 /// `spec` is what its worker is to do, and the next worker as well; `revision` counts how often that changed. Pure: each change
 /// is one call, after which the spec goes to the fleet if the revision is another.
@@ -56,6 +58,9 @@ public struct RoomIntent: Sendable, Hashable {
     private var cameraRequest: CameraRequest?
     /// What `hand` was before a pause that is not accepted yet.
     private var beforePause: Hand?
+    private var claim: RecordingClaim?
+    /// Whether no other host may be the owner: two cameras in one room harm.
+    private var mayAct = true
 
     /// A room that was just defined.
     ///
@@ -82,6 +87,13 @@ public struct RoomIntent: Sendable, Hashable {
             }
         let send = self.cameraRequest.map { $0.applied(to: self.send) } ?? self.send
         spec.send = self.takesMedia ? send : nil
+        spec.claim = self.claim
+        if !self.mayAct {
+            // Muted, so that no call begins again when it may be seen again.
+            spec.send?.isVideoMuted = true
+            spec.send?.isAudioMuted = true
+            spec.outputs = []
+        }
         return spec
     }
 
@@ -121,7 +133,23 @@ public struct RoomIntent: Sendable, Hashable {
         self.change { $0.limit = limit }
     }
 
+    // MARK: Cluster
+
+    /// Takes the claim under which everything is written, and whether it certainly holds.
+    ///
+    /// - Parameters:
+    ///   - claim: `nil` for a room that no cluster shares.
+    ///   - mayAct: whether camera and outputs are on.
+    public mutating func claim(_ claim: RecordingClaim?, mayAct: Bool) {
+        self.change { intent in (intent.claim, intent.mayAct) = (claim, mayAct) }
+    }
+
     // MARK: Recording
+
+    /// Nothing is recorded until a request, as after a pause whose recording had to end.
+    public mutating func hold() {
+        self.setHand(.held)
+    }
 
     /// A recording is requested.
     public mutating func startRecording() {

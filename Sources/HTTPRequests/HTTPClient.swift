@@ -6,7 +6,7 @@ internal import Synchronization
 /// Sends HTTP/1.1 requests by libcurl.
 ///
 /// Redirects are not followed, bodies are not decompressed, and proxies of the environment are not used: a request goes to
-/// where its URL points. All clients of the process share one thread and a few idle connections.
+/// where its URL points. All clients of a lane share one thread and a few idle connections.
 public struct HTTPClient: Sendable, Hashable {
     /// The content of a request.
     public struct Request: Sendable, Hashable {
@@ -26,11 +26,16 @@ public struct HTTPClient: Sendable, Hashable {
         public var readsBody = true
         /// An address to connect to instead of the URL's host, in the form of a URL: IPv6 in brackets.
         public var address: String?
+        /// Whether the server may carry it out twice.
+        ///
+        /// The request then uses a kept connection, and libcurl sends it again if the server has closed that. By default true for idempotent methods (RFC 9110 section 9.2.2).
+        public var isRepeatable: Bool
 
         /// A request without headers and body.
         public init(_ method: String, _ url: String) {
             self.method = method
             self.url = url
+            self.isRepeatable = ["DELETE", "GET", "HEAD", "OPTIONS", "PUT"].contains(method)
         }
     }
 
@@ -46,6 +51,39 @@ public struct HTTPClient: Sendable, Hashable {
             self.name = name
             self.value = value
         }
+    }
+
+    /// A client's certificate and its key; libcurl reads the files at each connection.
+    public struct Identity: Sendable, Hashable {
+        /// A PEM file of the certificate, and of those that lead to its authority.
+        public var certificateFile: String
+        /// A PEM file of its private key, without a password.
+        public var keyFile: String
+
+        /// A certificate and its key.
+        public init(certificateFile: String, keyFile: String) {
+            self.certificateFile = certificateFile
+            self.keyFile = keyFile
+        }
+    }
+
+    /// Requests that share a thread and a few idle connections: none of them waits for a request of another lane.
+    public struct Lane: Sendable, Hashable {
+        /// The lane of all clients that name no other.
+        public static let shared = Lane("http")
+
+        let loop: TransferLoop
+
+        /// A new lane; its thread has this name, at most 15 bytes.
+        public init(_ name: String) {
+            self.loop = TransferLoop(name)
+        }
+
+        /// Whether it is the same one.
+        public static func == (left: Self, right: Self) -> Bool { left.loop === right.loop }
+
+        /// Hashes which one it is.
+        public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self.loop)) }
     }
 
     /// The answer, whatever its status.
@@ -99,24 +137,31 @@ public struct HTTPClient: Sendable, Hashable {
     public var isInsecure: Bool
     /// A PEM file of certificates that are trusted in addition to the system's.
     public var trustedCertificatesFile: String?
+    /// The client's certificate for servers that ask for one (mutual TLS).
+    public var identity: Identity?
     /// Limit of a connection, TLS included.
     public var connectTimeout: Duration
+    /// The lane of its requests.
+    public var lane: Lane
 
     /// A client; nothing is open before its first request.
     public init(
         isInsecure: Bool = false,
         trustedCertificatesFile: String? = nil,
-        connectTimeout: Duration = .seconds(10)
+        identity: Identity? = nil,
+        connectTimeout: Duration = .seconds(10),
+        lane: Lane = .shared
     ) {
         self.isInsecure = isInsecure
         self.trustedCertificatesFile = trustedCertificatesFile
+        self.identity = identity
         self.connectTimeout = connectTimeout
+        self.lane = lane
     }
 
     /// Sends a request and takes its answer, whatever its status.
     ///
-    /// Cancelling the task ends it at once. POST and PATCH have a separate connection; another request is sent again if
-    /// the server has closed a kept connection.
+    /// Cancelling the task ends it at once.
     public func send(_ request: Request) async throws(Failure) -> Answer {
         try await self.run(TransferOrder(request: request, client: self, onBytes: nil))
     }
@@ -126,7 +171,7 @@ public struct HTTPClient: Sendable, Hashable {
     /// Returns when the server has ended the answer. The limit of time is one of silence here, from any byte to the next.
     ///
     /// - Parameter onBytes: takes the body of an answer of success piece by piece, on the thread of all requests of the
-    ///   process: while it does not return, none of them continues. The body of any other answer is part of the result.
+    ///   lane: while it does not return, none of them continues. The body of any other answer is part of the result.
     public func follow(
         _ request: Request,
         onBytes: @escaping @Sendable (UnsafeRawBufferPointer) -> Void
@@ -136,10 +181,10 @@ public struct HTTPClient: Sendable, Hashable {
 
     private func run(_ order: TransferOrder) async throws(Failure) -> Answer {
         return try await withTaskCancellationHandler {
-            await withCheckedContinuation { TransferLoop.shared.begin(order, $0) }
+            await withCheckedContinuation { self.lane.loop.begin(order, $0) }
         } onCancel: {
             order.isCancelled.store(true, ordering: .releasing)
-            TransferLoop.shared.wake()
+            self.lane.loop.wake()
         }.get()
     }
 }

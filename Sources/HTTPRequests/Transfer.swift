@@ -9,8 +9,6 @@ final class Transfer {
     /// Most bytes of the headers of an answer.
     private static let maximumHeaderBytes = 64 << 10
     private static let userAgent = "tapedeck"
-    /// RFC 9110 section 9.2.2.
-    private static let idempotentMethods: Set = ["DELETE", "GET", "HEAD", "OPTIONS", "PUT"]
 
     let order: TransferOrder
     let handle: UnsafeMutableRawPointer
@@ -77,6 +75,10 @@ final class Transfer {
         }
         // In addition to the folder of the system's certificates.
         if let file = client.trustedCertificatesFile { self.set(CURLOPT_CAINFO, file) }
+        if let identity = client.identity {
+            self.set(CURLOPT_SSLCERT, identity.certificateFile)
+            self.set(CURLOPT_SSLKEY, identity.keyFile)
+        }
         CCurl_close_on_exec(self.handle)
     }
 
@@ -96,7 +98,7 @@ final class Transfer {
         }
         self.set(CURLOPT_CUSTOMREQUEST, request.method)
         // libcurl sends a request again if a kept connection turns out to be closed: not what may then be done twice.
-        if !Self.idempotentMethods.contains(request.method) { self.set(CURLOPT_FRESH_CONNECT, 1) }
+        if !request.isRepeatable { self.set(CURLOPT_FRESH_CONNECT, 1) }
     }
 
     private func setHeaders(_ request: HTTPClient.Request) {

@@ -4,12 +4,10 @@ internal import CCurl
 internal import Foundation
 internal import Synchronization
 
-/// The thread that all requests of the process run on, and the connections that are kept for later ones.
+/// The thread that all requests of a lane run on, and the connections that are kept for later ones.
 ///
 /// It begins with a request, and ends with its idle connections when nothing was asked for a while.
 final class TransferLoop: Sendable {
-    static let shared = TransferLoop()
-
     typealias Continuation = CheckedContinuation<Result<HTTPClient.Answer, HTTPClient.Failure>, Never>
 
     /// Connections without a request that are kept.
@@ -33,9 +31,11 @@ final class TransferLoop: Sendable {
         func ring() { curl_multi_wakeup(self.multi) }
     }
 
+    private let name: String
     private let state = Mutex(State())
 
-    private init() {
+    init(_ name: String) {
+        self.name = name
         curl_global_init(Int(CURL_GLOBAL_DEFAULT))
     }
 
@@ -49,7 +49,7 @@ final class TransferLoop: Sendable {
         }
         guard startsThread else { return }
         let thread = Thread { self.run() }
-        thread.name = "http"
+        thread.name = self.name
         thread.start()
     }
 

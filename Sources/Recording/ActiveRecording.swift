@@ -91,7 +91,8 @@ struct ActiveRecording: Sendable {
             series: place?.series,
             segment: place?.segment,
             tags: settings.tags.isEmpty ? nil : settings.tags,
-            notes: settings.notes
+            notes: settings.notes,
+            claim: settings.claim
         )
         do throws(RecordingError) {
             let journal = try Self.hold(folder)

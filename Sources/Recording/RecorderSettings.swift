@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+public import Timeline
 
 /// How a room is recorded.
 public struct RecorderSettings: Sendable, Hashable {
@@ -32,6 +33,8 @@ public struct RecorderSettings: Sendable, Hashable {
     public var tags: [String] = []
     /// Notes that operators or participants wrote about the recordings.
     public var notes: String?
+    /// The claim of this host to the room; nil for a room that no cluster shares.
+    public var claim: RecordingClaim?
     /// The folder of an unfinished recording to continue as its next part.
     public var continues: String?
     /// Whether that one is paused until `resume()`.

@@ -85,6 +85,7 @@ import Testing
             ("api: { requests_per_second: 1 }", .api), ("webhook_hosts: [h]", .webhooks),
             ("webhooks: [{ url: \"https://h/\", secret: s3cret-s3cret-s3cret }]", .webhooks),
             ("workers: { export_jobs: 2 }", .workers), ("rtsp: {}", .rtsp),
+            ("cluster: { name: c, host: a, etcd: [\"http://h:2379\"], capacity: 1 }", .cluster),
         ]
     )
     func sectionsChange(section: String, expected: ConfigurationChange.Section) throws {

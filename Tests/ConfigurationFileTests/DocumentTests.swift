@@ -14,7 +14,7 @@ import Yams
         variables: [
             "TURN_PASSWORD": "password", "TAPEDECK_TOKEN": "0123456789abcdef", "DASHBOARD_TOKEN": "fedcba9876543210",
             "HOOK_SECRET": "0123456789abcdef", "WORKSHOP_PASSWORD": "password",
-            "RTSP_PASSWORD": "password",
+            "RTSP_PASSWORD": "password", "ETCD_PASSWORD": "password",
         ]
     )
 

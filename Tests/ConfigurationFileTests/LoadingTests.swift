@@ -118,6 +118,30 @@ import Testing
         #expect(try configuration("rtsp: {}").rtsp == RTSPConfiguration())
     }
 
+    @Test func readsTheCluster() throws {
+        let cluster = try #require(try configuration(DocumentTests.fullExample(), DocumentTests.values).cluster)
+        #expect(cluster.name == "calls" && cluster.host == "a" && cluster.leaseSeconds == 4 && cluster.capacity == 24)
+        #expect(cluster.members.first == "https://etcd-1.example.org:2379" && cluster.members.count == 3)
+        #expect(cluster.user?.name == "tapedeck" && cluster.user?.password.value == "password")
+        #expect(cluster.authority == "/etc/tapedeck/etcd-ca.pem")
+        #expect(cluster.identity == TLSFiles(certificate: "/etc/tapedeck/etcd.pem", key: "/etc/tapedeck/etcd.key"))
+        #expect(cluster.labels == ["zone": "north"])
+        let least = "cluster: { name: c, host: a, etcd: [\"http://h:2379\"] }\nworkers: { maximum_rooms: 7 }"
+        let read = try #require(try configuration(least).cluster)
+        #expect(read.capacity == 7 && read.user == nil && read.authority == nil && read.identity == nil)
+        #expect(try configuration("cluster:").cluster == nil)
+    }
+
+    @Test func readsWhichHostsARoomMayHave() throws {
+        let text = """
+            rooms: { r: { url: "socketio+http://h/r", cost: 3, hosts: { require: { zone: north } }, when_cut_off: leave } }
+            """
+        let room = try #require(try configuration(text).rooms["r"])
+        #expect(room.cost == 3 && room.definition["hosts"]?["require"]?["zone"]?.string == "north")
+        let other = try #require(try configuration("rooms: { r: { url: \"socketio+http://h/r\" } }").rooms["r"])
+        #expect(other.cost == 1 && room.changes(from: other) == [.cost])
+    }
+
     /// Also where a recording is only made by hand.
     @Test(arguments: ["", ", record: none", ", record: { automatic: false }"])
     func readsWhatIsAnnounced(record: String) throws {

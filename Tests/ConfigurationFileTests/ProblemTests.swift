@@ -118,6 +118,34 @@ import Testing
             ("rtsp: { rooms: [a/b] }", "rtsp.rooms[0]: found"),
             ("rtsp: { participants: 65 }", "rtsp.participants: found"),
             ("rtsp: { tls: { key: /k } }", "rtsp.tls.certificate: missing"),
+            ("cluster: { host: a, etcd: [\"http://h\"], capacity: 1 }", "cluster.name: missing"),
+            ("cluster: { name: a/b, host: a, etcd: [\"http://h\"], capacity: 1 }", "cluster.name: found"),
+            ("cluster: { name: c, etcd: [\"http://h\"], capacity: 1 }", "cluster.host: missing"),
+            ("cluster: { name: c, host: a, capacity: 1 }", "cluster.etcd: missing"),
+            ("cluster: { name: c, host: a, etcd: [], capacity: 1 }", "cluster.etcd: found a list of 0"),
+            ("cluster: { name: c, host: a, etcd: [\"http://h/v3\"], capacity: 1 }", "cluster.etcd[0]: found"),
+            ("cluster: { name: c, host: a, etcd: [\"h:2379\"], capacity: 1 }", "cluster.etcd[0]: found"),
+            ("cluster: { name: c, host: a, etcd: [\"http://h\"] }", "cluster.capacity: missing"),
+            ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: -1 }", "cluster.capacity: found"),
+            ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, user: u }", "cluster.password: missing"),
+            ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, password: p }", "cluster.user: missing"),
+            ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, ttl: 2s }", "cluster.ttl: found"),
+            ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, tls: { ca: /c } }", "cluster.tls: "),
+            (
+                "cluster: { name: c, host: a, etcd: [\"https://h\"], capacity: 1, tls: { key: /k } }",
+                "cluster.tls.certificate: missing"
+            ),
+            (
+                "cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, labels: { z: 1 } }",
+                "cluster.labels.z: found"
+            ),
+            ("rooms: { r: { url: \"socketio+http://h/r\", cost: 0 } }", "rooms.r.cost: found"),
+            ("rooms: { r: { url: \"socketio+http://h/r\", hosts: { need: {} } } }", "rooms.r.hosts.need: unknown key"),
+            (
+                "rooms: { r: { url: \"socketio+http://h/r\", hosts: { require: { \"a b\": x } } } }",
+                "rooms.r.hosts.require.a b: cannot be a name"
+            ),
+            ("rooms: { r: { url: \"socketio+http://h/r\", when_cut_off: stop } }", "rooms.r.when_cut_off: found"),
             ("ice: { host_addresses: 192.0.2.1 }", "ice.host_addresses: found a text"),
             ("ice: { port_range: 50000-40000 }", "ice.port_range: found"),
             ("ice: { port_range: 1-70000 }", "ice.port_range: found"),

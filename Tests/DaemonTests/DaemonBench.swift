@@ -29,7 +29,7 @@ final class DaemonBench: Sendable {
         self.catalogue = try Catalogue.open(storage: self.storage)
         let (events, feed) = AsyncStream.makeStream(of: DaemonEvent.self, bufferingPolicy: .bufferingNewest(10_000))
         self.events = events
-        self.bus = EventBus(logger: self.logger, listeners: [{ feed.yield($0) }])
+        self.bus = EventBus(life: "life", logger: self.logger, listeners: [{ feed.yield($0) }])
     }
 
     deinit {

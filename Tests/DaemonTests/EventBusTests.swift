@@ -12,6 +12,7 @@ import Testing
         let first = Mutex<[DaemonEvent]>([])
         let second = Mutex<[UInt64]>([])
         let bus = EventBus(
+            life: "life",
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             listeners: [
                 { event in first.withLock { $0.append(event) } },
@@ -23,6 +24,7 @@ import Testing
         bus.publish(.configurationReloaded)
         let events = first.withLock { $0 }
         #expect(events.map(\.sequence) == [1, 2, 3])
+        #expect(events.map(\.id.description) == ["life-1", "life-2", "life-3"])
         #expect(second.withLock { $0 } == [1, 2, 3])
         #expect(events.map(\.kind) == [.roomJoined, .recordingStarted, .configurationReloaded])
         #expect(events.map(\.room) == ["a", "a", nil])
@@ -33,6 +35,7 @@ import Testing
     @Test func eventsFromManyThreadsKeepNumbersOfTheirOwn() async {
         let numbers = Mutex<Set<UInt64>>([])
         let bus = EventBus(
+            life: "life",
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             listeners: [{ event in numbers.withLock { _ = $0.insert(event.sequence) } }]
         )

@@ -259,6 +259,15 @@ class Stage:
         server.eio = 4 if version == 5 else 3
         return server
 
+    def etcd(self):
+        """An etcd with one member; its URL."""
+        url, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
+        etcd = self.start("etcd", "etcd", "--name", "m", "--data-dir", self.folder / "etcd", "--unsafe-no-fsync",
+                          "--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", peer,
+                          "--initial-advertise-peer-urls", peer, "--initial-cluster", f"m={peer}")
+        etcd.wait_for("its clients' port", lambda: "ready to serve client requests" in etcd.messages)
+        return url
+
     def members(self, server, room, count, timeout=LIMIT):
         """Waits until so many members are in a room of `room_server`."""
         def have_joined():

@@ -11,6 +11,8 @@ import yaml
 from stage import ROOT
 
 ROOM = {"url": "socketio+http://h/r"}
+# Mappings whose keys have names of the operator's choice.
+NAMED = {"parameters", "labels", "require", "prefer"}
 
 
 @pytest.fixture(scope="module")
@@ -58,8 +60,8 @@ def keys_of(document, path=()):
 
 def test_every_misspelt_key_of_the_example_is_refused(validator):
     example = full_example()
-    # Rooms and parameters have names of the operator's choice.
-    paths = [path for path in keys_of(example) if path[:-1] != ("rooms",) and "parameters" not in path[:-1]]
+    # Rooms, parameters and labels have names of the operator's choice.
+    paths = [path for path in keys_of(example) if path[:-1] != ("rooms",) and not NAMED & set(path[:-1])]
     assert len(paths) > 60
     for path in paths:
         broken = copy.deepcopy(example)
@@ -72,8 +74,8 @@ def test_every_misspelt_key_of_the_example_is_refused(validator):
 
 def test_every_value_of_a_wrong_type_is_refused(validator):
     example = full_example()
-    # A parameter may be any single value, and its name any name.
-    for path in (path for path in keys_of(example) if "parameters" not in path):
+    # A parameter may be any single value, and its name any name, as that of a label.
+    for path in (path for path in keys_of(example) if not NAMED & set(path)):
         for wrong in ({"no": "such"}, 7.5):
             broken = copy.deepcopy(example)
             node = broken
@@ -103,6 +105,9 @@ def test_every_value_of_a_wrong_type_is_refused(validator):
         "file", "file:a", "image:a", "v4l2", "v4l2:video0", "v4l2:name=", "rtsp", "Test", "a b", "none:x", "test:")),
     {"rooms": {"r": {**ROOM, "send": {"parameters": {"a b": 1}}}}},
     {"rooms": {"r": {**ROOM, "send": {"parameters": {"a": [1]}}}}}, {"pipelines": {"directory": "etc"}},
+    {"cluster": {"name": "c", "host": "a"}}, {"cluster": {"name": "c", "host": "a", "etcd": []}},
+    {"cluster": {"name": "c", "host": "a", "etcd": ["h:2379"]}}, {"rooms": {"r": {**ROOM, "cost": 0}}},
+    {"rooms": {"r": {**ROOM, "hosts": {"require": {"zone": 1}}}}}, {"rooms": {"r": {**ROOM, "when_cut_off": "stop"}}},
 ])
 def test_wrong_documents_are_refused(validator, document):
     assert not validator.is_valid(document)

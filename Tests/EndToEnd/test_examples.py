@@ -22,8 +22,9 @@ SLOW = ("tapedeck demo", "tapedeck doctor --capacity")
 UPLOADED = ("fetch",)
 CALLS = ("tapedeck", "record", "camera", "probe")
 RECORDINGS = ("export", "verify", "recordings", "list", "show", "repair", "worker", "delete")
-DAEMON = ("run", "events", "rooms", "status", "mark", "pause", "resume", "mute", "unmute", "freeze", "unfreeze", "switch",
-          "stop", "start", "reload")
+DAEMON = ("run", "events", "rooms", "rooms list", "status", "mark", "pause", "resume", "mute", "unmute", "freeze",
+          "unfreeze", "switch", "stop", "start", "reload")
+CLUSTER = ("cluster", "cluster init", "rooms apply", "rooms get", "rooms delete")
 ALONE = ("serve", "logs", "pipelines", "doctor", "replay", "rtsp-server", "demo")
 
 
@@ -32,12 +33,13 @@ def examples(binary):
     help_text = subprocess.run([binary, "--experimental-dump-help"], capture_output=True, check=True, text=True).stdout
     found = {}
 
-    def collect(command):
+    def collect(command, group=""):
         lines = (line.strip() for line in command.get("discussion", "").splitlines())
-        found[command["commandName"]] = [line.removeprefix("Example:").strip() for line in lines
+        name = command["commandName"]
+        found[group + name] = [line.removeprefix("Example:").strip() for line in lines
                                          if line.startswith("Example:")]
         for sub in command.get("subcommands") or []:
-            collect(sub)
+            collect(sub, f"{name} " if name in ("rooms", "cluster") else "")
     collect(json.loads(help_text)["command"])
     return found
 
@@ -102,7 +104,7 @@ def world(stage, tapedeck_path):
 
 
 def test_every_command_has_an_example_that_is_run(world):
-    groups = [*CALLS, *RECORDINGS, *UPLOADED, *DAEMON, *ALONE]
+    groups = [*CALLS, *RECORDINGS, *UPLOADED, *DAEMON, *CLUSTER, *ALONE]
     assert sorted(groups) == sorted(set(groups)) == sorted(name for name in world.examples if name != "help")
     assert all(world.examples[name] for name in groups), world.examples
 
@@ -177,6 +179,17 @@ def test_examples_of_recordings(world):
     for example in world.examples["delete"]:
         world.run(example)
     assert not recorded.exists()
+
+
+def test_examples_of_a_cluster(world):
+    path, rooms = (world.stage.folder / name for name in ("etc/tapedeck.yaml", "rooms.yaml"))
+    path.write_text(json.dumps({"cluster": {"name": "calls", "host": "a", "etcd": [world.stage.etcd()], "capacity": 1}}))
+    rooms.write_text(json.dumps({"rooms": {"standup": {"url": "socketio+http://127.0.0.1:1/standup"}}}))
+    for command in CLUSTER:
+        for example in world.examples[command]:
+            world.run(example, *(() if "--config" in example else ("--config", str(path))))
+        if command == "rooms apply":
+            world.run("tapedeck rooms apply -f rooms.yaml", "--config", str(path))
 
 
 def test_examples_of_the_daemon(world):

@@ -3,6 +3,7 @@
 import Fleet
 import Model
 import Testing
+import Timeline
 
 /// What a room is to be after requests, definitions and the disk: each story is a fault that was once, or a rule.
 @Suite struct RoomIntentTests {
@@ -258,7 +259,57 @@ import Testing
         },
     ]
 
-    @Test(arguments: Self.recordings + Self.cameras)
+    private static let claim = RecordingClaim(cluster: "calls", epoch: 7)
+
+    static let claims: [Story] = [
+        Story(title: "all that is written carries the claim", defined: recorded) {
+            $0.claim(claim, mayAct: true)
+        } isRight: { spec, _ in
+            spec == Self.spec { $0.claim = claim }
+        },
+        Story(title: "an uncertain owner records, unseen and unheard, and sends nothing on", defined: forwarded) {
+            $0.claim(claim, mayAct: false)
+        } isRight: { spec, _ in
+            spec.send?.isVideoMuted == true && spec.send?.isAudioMuted == true && spec.outputs.isEmpty
+                && spec.record == RecordSpec() && spec.recording == .automatic
+        },
+        Story(title: "that it was the owner all the time is as if nothing was", defined: forwarded) {
+            accepted(widen, &$0)
+            $0.claim(claim, mayAct: false)
+            $0.claim(claim, mayAct: true)
+        } isRight: { spec, _ in
+            spec
+                == Self.spec {
+                    ($0.claim, $0.outputs) = (claim, forwarded.outputs)
+                    $0.send?.width = 640
+                    $0.send?.isAudioMuted = true
+                }
+        },
+        Story(title: "what a person unmutes meanwhile is seen afterwards", defined: recorded) {
+            accepted(mute, &$0)
+            $0.claim(claim, mayAct: false)
+            accepted(unmute, &$0)
+            $0.claim(claim, mayAct: true)
+        } isRight: { spec, _ in
+            spec.send?.isVideoMuted == false
+        },
+        Story(title: "another definition leaves the claim", defined: recorded) {
+            $0.claim(claim, mayAct: false)
+            define(spec { $0.priority = 7 }, &$0)
+        } isRight: { spec, _ in
+            spec.claim == claim && spec.priority == 7 && spec.send?.isVideoMuted == true
+        },
+        Story(title: "what was paused on another host is not recorded here", defined: recorded) {
+            $0.claim(claim, mayAct: true)
+            $0.hold()
+        } isRight: { spec, hand in
+            hand == .held && spec.recording == .off
+        },
+    ]
+
+    private static let forwarded = spec { $0.outputs = [OutputSpec(host: "127.0.0.1")] }
+
+    @Test(arguments: Self.recordings + Self.cameras + Self.claims)
     func isAsWanted(story: Story) {
         var intent = RoomIntent(story.defined, byHand: Self.byHand, takesMedia: true, limit: .everything)
         story.steps(&intent)
@@ -266,7 +317,7 @@ import Testing
     }
 
     /// Whatever happens: a worker hears of each change, and of nothing else.
-    @Test(arguments: Self.recordings + Self.cameras)
+    @Test(arguments: Self.recordings + Self.cameras + Self.claims)
     func eachChangeHasARevision(story: Story) {
         var intent = RoomIntent(story.defined, byHand: Self.byHand, takesMedia: true, limit: .everything)
         let (before, revision) = (intent.spec, intent.revision)

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
+import FoundationEssentials
 import HTTPRequests
+import NIOSSL
 import Synchronization
+import TestCertificates
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(5))) struct HTTPClientTests {
@@ -76,6 +80,69 @@ import Testing
         #expect(server.received.count == 1)
         for method in ["POST", "PATCH"] { _ = try await client.send(HTTPClient.Request(method, server.url)) }
         #expect(server.received.count == 3)
+        var post = HTTPClient.Request("POST", server.url)
+        post.isRepeatable = true
+        _ = try await client.send(post)
+        #expect(server.received.count == 3)
+        try await server.close()
+    }
+
+    @Test(arguments: ["GET", "POST"])
+    func whatMayBeRepeatedIsSentAgainWhenAKeptConnectionIsClosed(_ method: String) async throws {
+        let server = try await PlainServer(.textOnce(Self.fine))
+        var request = HTTPClient.Request(method, server.url)
+        request.isRepeatable = true
+        for _ in 0..<2 { #expect(try await HTTPClient().send(request).status == 200) }
+        // The second request came on the first connection, and again on the second one.
+        #expect(server.received.map { $0.split(separator: "\(method) ").count } == [2, 1])
+        try await server.close()
+    }
+
+    @Test func aLaneWaitsForNoOther() async throws {
+        let server = try await PlainServer(.text("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nsome"))
+        let other = HTTPClient(lane: HTTPClient.Lane("other"))
+        #expect(other != HTTPClient() && HTTPClient() == HTTPClient())
+        let isHeld = Mutex(false)
+        let release = DispatchSemaphore(value: 0)
+        let url = server.url
+        async let following = HTTPClient().follow(HTTPClient.Request("GET", url)) { _ in
+            isHeld.withLock { $0 = true }
+            #expect(release.wait(timeout: .now() + .seconds(60)) == .success)
+        }
+        while !isHeld.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
+        // The shared thread is held until this is there.
+        #expect(try await other.send(HTTPClient.Request("GET", url)).status == 200)
+        release.signal()
+        let followed = try await following
+        #expect(followed.status == 200)
+        try await server.close()
+    }
+
+    @Test func provesToAServerWhoItIs() async throws {
+        let (own, foreign) = (try SelfSignedCertificate(), try SelfSignedCertificate())
+        var tls = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(own.certificate).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: own.key, format: .pem))
+        )
+        tls.trustRoots = .file(own.certificate)
+        tls.certificateVerification = .noHostnameVerification
+        let server = try await PlainServer(.text(Self.fine), tls: NIOSSLContext(configuration: tls))
+        let request = HTTPClient.Request("GET", "https://127.0.0.1:\(server.port)/")
+        var client = HTTPClient(trustedCertificatesFile: own.certificate)
+        #expect(await Self.failure(request, of: client) != nil)
+        client.identity = HTTPClient.Identity(certificateFile: foreign.certificate, keyFile: foreign.key)
+        #expect(await Self.failure(request, of: client) != nil)
+        client.identity = HTTPClient.Identity(certificateFile: own.folder.path + "/none.pem", keyFile: own.key)
+        guard case .tls? = await Self.failure(request, of: client) else {
+            Issue.record("a certificate that is not there")
+            return
+        }
+        #expect(server.received.allSatisfy { $0.isEmpty })
+        client.identity = HTTPClient.Identity(certificateFile: own.certificate, keyFile: own.key)
+        #expect(try await client.send(request).status == 200)
+        // Another client's connection is not taken for one of its own.
+        client.identity = nil
+        #expect(await Self.failure(request, of: client) != nil)
         try await server.close()
     }
 

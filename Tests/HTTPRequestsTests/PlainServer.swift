@@ -2,6 +2,7 @@
 
 import NIOCore
 import NIOPosix
+import NIOSSL
 import Synchronization
 
 /// A server that notes what it reads, for each connection in turn, and answers every read with the same bytes.
@@ -9,6 +10,8 @@ final class PlainServer: Sendable {
     /// The server's answer.
     enum Answer: Sendable {
         case text(String)
+        /// The same for the first read of a connection; the next one closes it.
+        case textOnce(String)
         /// Nothing; the connection stays open.
         case silence
         /// The connection is closed.
@@ -19,13 +22,14 @@ final class PlainServer: Sendable {
     private let notes: Notes
     private let channel: any Channel
 
-    init(_ answer: Answer) async throws {
+    init(_ answer: Answer, tls: NIOSSLContext? = nil) async throws {
         let notes = Notes()
         self.notes = notes
         self.channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 let handler = Handler(answer: answer, notes: notes, index: notes.begin())
                 return channel.eventLoop.makeCompletedFuture {
+                    if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
                     try channel.pipeline.syncOperations.addHandler(handler)
                 }
             }
@@ -67,9 +71,13 @@ final class PlainServer: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             let text = String(buffer: self.unwrapInboundIn(data))
-            self.notes.texts.withLock { $0[self.index] += text }
+            let isFirst = self.notes.texts.withLock { texts in
+                defer { texts[self.index] += text }
+                return texts[self.index].isEmpty
+            }
             switch self.answer {
-            case .text(let text):
+            case .textOnce where !isFirst: context.close(promise: nil)
+            case .text(let text), .textOnce(let text):
                 context.writeAndFlush(self.wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
             case .silence: break
             case .hangUp: context.close(promise: nil)

@@ -4,6 +4,7 @@ import Basics
 import Foundation
 import Model
 import Testing
+import Timeline
 
 @Suite struct RoomSpecTests {
     private static func spec(_ change: (inout RoomSpec) -> Void = { _ in }) -> RoomSpec {
@@ -20,6 +21,7 @@ import Testing
         (.rejoin, { $0.whenFullSeconds = 7 }), (.rejoin, { $0.afterKickSeconds = 7 }), (.priority, { $0.priority = 7 }),
         (.host, { $0.storage = "/x" }), (.host, { $0.continues = "/x" }), (.recording, { $0.recording = .paused }),
         (.host, { $0.ice.relaysOnly = true }),
+        (.host, { $0.claim = RecordingClaim(cluster: "calls", epoch: 7) }),
     ]
 
     @Test(arguments: Self.changes.indices)

@@ -7,6 +7,7 @@ import NIOWebSocket
 import Signalling
 import SignallingClients
 import Synchronization
+import TestCertificates
 import Testing
 
 extension AllSignallingClients {

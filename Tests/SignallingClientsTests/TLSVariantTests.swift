@@ -3,6 +3,7 @@
 import Foundation
 import Signalling
 import SignallingClients
+import TestCertificates
 import Testing
 
 extension AllSignallingClients {

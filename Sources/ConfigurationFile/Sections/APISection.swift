@@ -107,6 +107,11 @@ extension TLSFiles {
     /// Reads the `tls` of a section; nil if it has none, or a wrong one, which is a problem then.
     init?(_ section: MappingReader) {
         guard let reader = section.mapping("tls", APIKeys.TLS.table) else { return nil }
+        self.init(reading: reader)
+    }
+
+    /// Reads both paths; nil, with problems, if one is missing or wrong.
+    init?(reading reader: MappingReader) {
         // Both before either is judged: all problems at once.
         let certificate = reader.required(APIKeys.TLS.certificate)
         let key = reader.required(APIKeys.TLS.key)

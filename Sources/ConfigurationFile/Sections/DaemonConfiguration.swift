@@ -21,6 +21,8 @@ public struct DaemonConfiguration: Sendable, Hashable {
     public var pipelines = PipelinesConfiguration()
     /// The RTSP server; `nil` where there is none.
     public var rtsp: RTSPConfiguration?
+    /// The cluster with which this host shares rooms; `nil` where it shares none.
+    public var cluster: ClusterConfiguration?
     /// The rooms by name; a name has 1 to 64 letters, digits, `-`, `_` or `.`, and begins with a letter or digit.
     public var rooms: [String: RoomConfiguration] = [:]
 
@@ -42,6 +44,7 @@ enum RootKeys {
         KeyTable.Entry(name: "workers", shape: .mapping(WorkersKeys.table)),
         KeyTable.Entry(name: PipelinesKeys.section, shape: .mapping(PipelinesKeys.table)),
         KeyTable.Entry(name: "rtsp", shape: .mapping(RTSPKeys.table)),
+        KeyTable.Entry(name: ClusterKeys.section, shape: .mapping(ClusterKeys.table)),
         KeyTable.Entry(name: "rooms", shape: .named(RoomKeys.table))
     )
 }
@@ -59,10 +62,12 @@ extension DaemonConfiguration {
         let pipelines = reader.section(PipelinesKeys.section, PipelinesKeys.table)
         self.pipelines = pipelines.map { PipelinesConfiguration($0) } ?? self.pipelines
         self.rtsp = reader.section("rtsp", RTSPKeys.table).map { RTSPConfiguration($0) }
+        let cluster = reader.section(ClusterKeys.section, ClusterKeys.table)
+        self.cluster = cluster.flatMap { ClusterConfiguration($0, maximumRooms: self.workers.maximumRooms) }
         self.readRooms(reader)
     }
 
-    private mutating func readRooms(_ reader: MappingReader) {
+    mutating func readRooms(_ reader: MappingReader) {
         guard let node = reader.node("rooms") else { return }
         let accepted = "a mapping from names to rooms"
         switch node.content {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Basics
+internal import Cluster
 public import Model
 public import Signalling
 
@@ -20,6 +21,8 @@ public struct RoomConfiguration: Sendable, Hashable {
     public var exports = [ExportSpec()]
     /// The exports of each recording, in this order; `nil` where nothing is recorded.
     public var exportOrders: [ExportSpec]? { self.spec.record == nil ? nil : self.exports }
+    /// How much of a host's capacity it takes in a cluster, 1 to 1000.
+    public var cost = 1
     /// The room as it was written, `${…}` unreplaced: what a merge patch applies to.
     public var definition: JSONValue
 
@@ -43,11 +46,17 @@ public struct RoomConfiguration: Sendable, Hashable {
     /// Whether anything can be sent into it: WHEP only plays.
     public var takesMedia: Bool { type(of: self.address.url.address).flow != .fromRoom }
 
+    /// Whether two of us exclude each other there: a publish point, or an account that is logged in once.
+    public var takesOneMember: Bool {
+        type(of: self.address.url.address).flow == .toRoom || self.address.url.address is RoomURL.XMPP
+    }
+
     /// What differs from another definition of the room; empty if they mean the same.
     public func changes(from old: RoomConfiguration) -> Set<RoomPart> {
         var parts = self.spec.changes(from: old.spec)
         if self.join != old.join { parts.insert(.join) }
         if self.untilEmpty != old.untilEmpty { parts.insert(.untilEmpty) }
+        if self.cost != old.cost { parts.insert(.cost) }
         if self.exports != old.exports || self.announcement != old.announcement { parts.insert(.record) }
         return parts
     }
@@ -82,6 +91,8 @@ enum RoomKeys {
     static let secret = Key("secret", .password(maximum: 1024), isSecret: true)
     static let untilEmpty = Key("until_empty", .boolean)
     static let priority = Key("priority", .integer(RoomSpec.priorityRange))
+    static let cost = Key("cost", .integer(RoomRecord.costs))
+    static let whenCutOff = Key("when_cut_off", ValueType<RoomRecord.CutOff>.choice)
 
     static let table = KeyTable(
         url.entry,
@@ -94,8 +105,19 @@ enum RoomKeys {
         KeyTable.Entry(name: "record", shape: .mapping(RecordKeys.table)),
         KeyTable.Entry(name: "outputs", shape: .list(OutputKeys.table)),
         KeyTable.Entry(name: "send", shape: .mapping(SendKeys.table)),
-        KeyTable.Entry(name: "rejoin", shape: .mapping(Rejoin.table))
+        KeyTable.Entry(name: "rejoin", shape: .mapping(Rejoin.table)),
+        cost.entry,
+        KeyTable.Entry(name: "hosts", shape: .mapping(Hosts.table)),
+        whenCutOff.entry
     )
+
+    /// The keys of `hosts`.
+    enum Hosts {
+        static let require = Key("require", .label)
+        static let prefer = Key("prefer", .label)
+
+        static let table = KeyTable(require.entry, prefer.entry)
+    }
 
     /// The keys of `rejoin`.
     enum Rejoin {
@@ -138,6 +160,8 @@ extension RoomConfiguration {
         let afterKick = rejoin?.value(RoomKeys.Rejoin.afterKick)
         let whenFull = rejoin?.value(RoomKeys.Rejoin.whenFull)
         let outputs = OutputSpec.read(reader)
+        let cost = reader.value(RoomKeys.cost)
+        Self.checkHosts(reader)
         guard let url else { return nil }
         Self.checkScheme(of: url.address.url, sends: send != nil, reader)
         if announcement != nil { Self.checkChat(of: url.address.url, isTaken: record?.chat ?? true, reader) }
@@ -153,8 +177,16 @@ extension RoomConfiguration {
         self.join = join ?? self.join
         self.untilEmpty = untilEmpty ?? self.untilEmpty
         self.exports = exports
+        self.cost = cost ?? self.cost
         self.announcement = announcement
         self.spec.record?.announcement = announcement
+    }
+
+    /// Adds what is wrong with the choice of hosts, which a cluster reads in the definition.
+    private static func checkHosts(_ reader: MappingReader) {
+        _ = reader.value(RoomKeys.whenCutOff)
+        guard let hosts = reader.mapping("hosts", RoomKeys.Hosts.table) else { return }
+        for key in [RoomKeys.Hosts.require, RoomKeys.Hosts.prefer] { _ = hosts.labels(key) }
     }
 
     /// Adds what keeps an announcement from all participants.

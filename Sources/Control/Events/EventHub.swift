@@ -18,12 +18,8 @@ public final class EventHub: Sendable {
     /// Distinguishes the ids of this hub's events from those of an earlier run of the daemon.
     let life: String
 
-    /// A hub that remembers at least the last `capacity` events.
-    public convenience init(capacity: Int = 1000) {
-        self.init(capacity: capacity, life: EventID.randomLife())
-    }
-
-    init(capacity: Int = 1000, life: String) {
+    /// A hub for the events of one life, of which it remembers at least the last `capacity`.
+    public init(capacity: Int = 1000, life: String) {
         self.life = life
         self.state = Mutex(State(ring: EventRing(capacity: capacity)))
     }
@@ -103,9 +99,6 @@ final class EventSubscription: Sendable {
     deinit {
         self.hub.unsubscribe(self.id)
     }
-
-    /// The stream's id of an event.
-    func eventID(of event: DaemonEvent) -> EventID { EventID(life: self.hub.life, sequence: event.sequence) }
 
     /// The next events from a place on, at most 100.
     func read(from place: UInt64) -> EventRing.Batch {

@@ -76,6 +76,6 @@ struct EventStream {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let data = String(decoding: try encoder.encode(event), as: UTF8.self)
-        return "id: \(self.subscription.eventID(of: event))\nevent: \(event.kind.rawValue)\ndata: \(data)\n\n"
+        return "id: \(event.id)\nevent: \(event.kind.rawValue)\ndata: \(data)\n\n"
     }
 }

@@ -12,13 +12,20 @@ import Synchronization
 ///
 /// Callable from any thread; listeners must not block.
 final class EventBus: Sendable {
+    private let life: String
     private let sequence = Atomic<UInt64>(0)
     private let logger: Logger
     private let listeners: [@Sendable (DaemonEvent) -> Void]
     private let webhooks: WebhookDispatcher?
 
-    /// A bus with all its listeners.
-    init(logger: Logger, listeners: [@Sendable (DaemonEvent) -> Void], webhooks: WebhookDispatcher? = nil) {
+    /// A bus with all its listeners, for one run of the daemon.
+    init(
+        life: String,
+        logger: Logger,
+        listeners: [@Sendable (DaemonEvent) -> Void],
+        webhooks: WebhookDispatcher? = nil
+    ) {
+        self.life = life
         self.logger = logger
         self.listeners = listeners
         self.webhooks = webhooks
@@ -65,7 +72,7 @@ final class EventBus: Sendable {
         _ details: [String: String]
     ) -> DaemonEvent {
         DaemonEvent(
-            sequence: self.sequence.add(1, ordering: .relaxed).newValue,
+            id: EventID(life: self.life, sequence: self.sequence.add(1, ordering: .relaxed).newValue),
             time: UTCTime.now().iso8601,
             kind: kind,
             room: room,

@@ -4,13 +4,15 @@ import ConfigurationFile
 import Foundation
 import Model
 
-/// The rooms that we know of and whether we should be in them: the configuration's and those that came by the
-/// interface.
+/// The rooms that we know of and whether we should be in them: the configuration's, those that clients of the API added, and
+/// those that a cluster gave us.
 struct RoomRegistry: Sendable {
     /// Where a definition comes from.
     enum Origin: String, Sendable {
         case configuration
         case api
+        /// It is this host's for as long as the cluster says so.
+        case cluster
     }
 
     struct Entry: Sendable {

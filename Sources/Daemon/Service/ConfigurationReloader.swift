@@ -25,6 +25,8 @@ actor ConfigurationReloader: Service {
     private let api: APIConfiguration
     /// How workers are started, which a running daemon keeps.
     private let workers: WorkersConfiguration
+    /// The cluster that this host is in, and stays in.
+    private let cluster: ClusterConfiguration?
     private let supervisor: Supervisor
     private let webhooks: WebhookDispatcher
     private let bus: EventBus
@@ -58,6 +60,7 @@ actor ConfigurationReloader: Service {
         directory: String,
         api: APIConfiguration,
         workers: WorkersConfiguration,
+        cluster: ClusterConfiguration? = nil,
         supervisor: Supervisor,
         webhooks: WebhookDispatcher,
         bus: EventBus,
@@ -70,6 +73,7 @@ actor ConfigurationReloader: Service {
         self.directory = directory
         self.api = api
         self.workers = workers
+        self.cluster = cluster
         self.supervisor = supervisor
         self.webhooks = webhooks
         self.bus = bus
@@ -134,6 +138,7 @@ actor ConfigurationReloader: Service {
         var restart: [String] = []
         if !new.api.isServed(like: self.api) { restart.append("api") }
         if new.workers != self.workers { restart.append("workers") }
+        if new.cluster != self.cluster { restart.append("cluster") }
         if new.storage.directory != self.directory { restart.append("storage.directory") }
         var details = [
             "added": "\(change.added.count)", "changed": "\(change.changed.count)",

@@ -35,6 +35,7 @@ extension Supervisor {
     func take(_ draft: RoomDraft) throws(ControlError) -> RoomResource? {
         let (room, before) = (draft.room, draft.before)
         guard self.book.entries[room.name]?.definition == before else { return nil }
+        try self.refuseSharedRoom(room.name)
         try self.refuseOtherRecorder(of: room)
         self.define(room, origin: .api)
         // One of the file is changed until the next start only.
@@ -46,6 +47,7 @@ extension Supervisor {
     /// Leaves and forgets a room.
     func removeRoom(_ name: String) throws(ControlError) {
         guard self.book.entries[name] != nil else { throw Self.unknown(name) }
+        try self.refuseSharedRoom(name)
         self.remove(name)
         self.kept.note(name, nil)
         self.bus.publish(.roomRemoved, room: name)
@@ -108,6 +110,7 @@ extension Supervisor {
             try await self.tell(name, .mark(room: name, text: text))
             self.publish(.recordingMarked, of: name, ["text": text])
         }
+        self.tellCluster(name, requested: action)
         return try self.roomResource(name)
     }
 

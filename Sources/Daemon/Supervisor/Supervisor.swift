@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Catalogue
+import Cluster
 import ConfigurationFile
 import Control
 import Fleet
@@ -9,6 +10,7 @@ import Logging
 import Model
 import Observability
 import ServiceLifecycle
+import Timeline
 
 /// Keeps a worker in every room that is wanted: the fleet's decisions, the rooms' definitions, and the processes.
 ///
@@ -43,6 +45,12 @@ actor Supervisor: Service {
     /// Rooms that have shown no picture yet since they were joined, and when that was.
     private var awaitingFirstFrame: [String: Duration] = [:]
     var fleet: Fleet
+    /// Takes news of rooms for the cluster; `nil` where this host shares none.
+    private(set) var cluster: (@Sendable (ClusterInput) -> Void)?
+    /// This host's own rooms and their costs, as the cluster knows them.
+    private var pinned: [String: Int]?
+    /// Whether others are in a room, as the cluster knows it.
+    private var occupied: [String: Bool] = [:]
     private let launcher: WorkerLauncher
     let previews: PreviewMaker
     private let metrics: DaemonMetrics
@@ -121,6 +129,24 @@ actor Supervisor: Service {
         }
         self.updateWishes()
         await self.kept.write(added.keys.filter { self.configuration.rooms[$0] != nil })
+    }
+
+    /// Reports to a cluster from now on what happens to rooms.
+    func join(_ cluster: @escaping @Sendable (ClusterInput) -> Void) {
+        self.cluster = cluster
+        self.pinRooms()
+    }
+
+    /// Reports news of a room to the cluster.
+    func tellCluster(_ room: String, _ news: RoomNews) { self.cluster?(.room(room, news)) }
+
+    /// Reports this host's own rooms to the cluster, if they are others than before.
+    private func pinRooms() {
+        guard let cluster = self.cluster else { return }
+        let own = self.book.entries.filter { $0.value.origin != .cluster }.mapValues(\.definition.cost)
+        guard own != self.pinned else { return }
+        self.pinned = own
+        cluster(.pin(own))
     }
 
     /// Serves the workers until a graceful shutdown has come to its end.
@@ -226,11 +252,13 @@ actor Supervisor: Service {
         case .joined(let room):
             self.awaitingFirstFrame[room] = self.now
             self.bus.publish(.roomJoined, room: room)
+            self.tellCluster(room, .joined)
         case .left(let room, let reason):
             self.awaitingFirstFrame[room] = nil
             self.metrics.left(room: room)
             self.rtsp.note(room, nil)
             self.bus.publish(.roomLeft, room: room, ["reason": reason])
+            self.tellCluster(room, .left)
         case .unreachable(let room, let reason):
             self.bus.publish(.roomUnreachable, room: room, ["reason": reason])
         case .workerReady(let id, let processID):
@@ -246,6 +274,7 @@ actor Supervisor: Service {
                     self.metrics.left(room: room)
                     self.rtsp.note(room, nil)
                     self.bus.publish(.workerExited, room: room, details)
+                    self.tellCluster(room, .left)
                 }
             }
         case .crashLoop(let room, let reason, let delay):
@@ -259,6 +288,8 @@ actor Supervisor: Service {
         case .removed(let room):
             self.metrics.remove(room: room)
             self.book.forget(room)
+            self.occupied[room] = nil
+            self.tellCluster(room, .gone)
         }
     }
 
@@ -313,6 +344,10 @@ actor Supervisor: Service {
             self.metrics.update(room: room, RoomMeasurement(status))
             self.rtsp.note(room, status)
             self.book.note(room, participants: status.participants.count, now: self.now)
+            let isOccupied = !status.participants.isEmpty
+            if self.cluster != nil, self.occupied.updateValue(isOccupied, forKey: room) != isOccupied {
+                self.tellCluster(room, .members(isOccupied: isOccupied, takesOneMore: false))
+            }
         case .recordingStarted(let room, let reference):
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
             self.feed(.started(room: room, reference, exports: self.book.exports(of: room) ?? []), of: room)
@@ -368,7 +403,14 @@ actor Supervisor: Service {
 
     // MARK: Rooms
 
-    func define(_ room: RoomConfiguration, origin: RoomRegistry.Origin) {
+    /// Takes the definition of a room.
+    ///
+    /// - Parameter claim: of a room of the cluster, and whether it certainly holds; `nil` leaves such a room its claim.
+    func define(
+        _ room: RoomConfiguration,
+        origin: RoomRegistry.Origin,
+        claim: (RecordingClaim, mayAct: Bool)? = nil
+    ) {
         self.book.set(room, origin: origin)
         var spec = room.spec(in: self.configuration)
         // Another directory counts from the next start on: the catalogue is in this one.
@@ -377,11 +419,19 @@ actor Supervisor: Service {
         let byHand = room.recordByHand(in: self.configuration)
         if self.intents[room.name] == nil {
             let limit = self.recordingLimit
-            let intent = RoomIntent(spec, byHand: byHand, takesMedia: room.takesMedia, limit: limit)
+            var intent = RoomIntent(spec, byHand: byHand, takesMedia: room.takesMedia, limit: limit)
+            if let claim { intent.claim(claim.0, mayAct: claim.mayAct) }
             self.intents[room.name] = intent
             self.apply(.define(intent.spec, revision: intent.revision))
         } else {
-            self.intend(room.name) { $0.define(spec, byHand: byHand, takesMedia: room.takesMedia) }
+            self.intend(room.name) { intent in
+                intent.define(spec, byHand: byHand, takesMedia: room.takesMedia)
+                if let claim {
+                    intent.claim(claim.0, mayAct: claim.mayAct)
+                } else if origin != .cluster {
+                    intent.claim(nil, mayAct: true)
+                }
+            }
         }
         self.updateWish(room.name)
     }
@@ -436,6 +486,7 @@ actor Supervisor: Service {
             for name in self.book.scheduled { self.updateWish(name, because: "its schedule ended") }
             self.endPendingRequests { $0.deadline <= now }
             self.measureFleet()
+            self.pinRooms()
             let next = min(self.fleet.nextDeadline ?? .seconds(3600), now + .seconds(1))
             let rest = max(.milliseconds(20), next - now)
             try? await Task.sleep(for: rest)

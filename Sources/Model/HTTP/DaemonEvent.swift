@@ -71,8 +71,10 @@ public struct DaemonEvent: Sendable, Hashable, Codable {
         case diskRecovered = "disk.recovered"
     }
 
-    /// Number of the event in this daemon's life, from 1; the event stream's id.
-    public var sequence: UInt64
+    /// Which event it is, among those of all runs of all daemons.
+    public let id: EventID
+    /// Number of the event in this daemon's life, from 1.
+    public let sequence: UInt64
     /// When it happened: RFC 3339, UTC, milliseconds.
     public var time: String
     /// What happened.
@@ -86,14 +88,15 @@ public struct DaemonEvent: Sendable, Hashable, Codable {
 
     /// An event with each part given.
     public init(
-        sequence: UInt64,
+        id: EventID,
         time: String,
         kind: Kind,
         room: String? = nil,
         recording: String? = nil,
         details: [String: String] = [:]
     ) {
-        self.sequence = sequence
+        self.id = id
+        self.sequence = id.sequence
         self.time = time
         self.kind = kind
         self.room = room

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Basics
+public import Timeline
 
 /// A room: where it is, what we do there, and what the host adds.
 ///
@@ -38,6 +39,8 @@ public struct RoomSpec: Sendable, Hashable, Codable {
     public var recording = Recording.automatic
     /// How peers reach us.
     public var ice = NetworkSpec()
+    /// The claim under which everything is written; `nil` for a room that no cluster shares.
+    public var claim: RecordingClaim?
 
     /// Whether a room is recorded; without `record` nothing is.
     public enum Recording: String, Sendable, Hashable, Codable, CaseIterable {
@@ -86,6 +89,7 @@ public struct RoomSpec: Sendable, Hashable, Codable {
         try values.read(.continues, into: &self.continues)
         try values.read(.recording, into: &self.recording)
         try values.read(.ice, into: &self.ice)
+        try values.read(.claim, into: &self.claim)
     }
 
     /// The name under which we appear to others.
@@ -122,6 +126,8 @@ public enum RoomPart: String, Sendable, Hashable, Codable, CodingKeyRepresentabl
     case join
     /// Whether we leave an empty room; of a definition only.
     case untilEmpty
+    /// How much of a host's capacity it takes in a cluster; of a definition only.
+    case cost
     /// How important it is.
     case priority
     /// What is recorded.
@@ -134,7 +140,7 @@ public enum RoomPart: String, Sendable, Hashable, Codable, CodingKeyRepresentabl
     case outputs
     /// What happens after a kick, or when it is full.
     case rejoin
-    /// What the host adds: storage, the recording that continues, how peers reach us.
+    /// What the host adds: storage, the recording that continues, how peers reach us, its claim.
     case host
 }
 
@@ -153,7 +159,11 @@ extension RoomSpec {
         if self.whenFullSeconds != old.whenFullSeconds || self.afterKickSeconds != old.afterKickSeconds {
             parts.insert(.rejoin)
         }
-        if self.storage != old.storage || self.continues != old.continues || self.ice != old.ice { parts.insert(.host) }
+        if self.storage != old.storage || self.continues != old.continues || self.ice != old.ice
+            || self.claim != old.claim
+        {
+            parts.insert(.host)
+        }
         return parts
     }
 }

@@ -2,6 +2,19 @@
 
 public import Basics
 
+/// The right of a host of a cluster to a room: all that it writes carries it.
+public struct RecordingClaim: Sendable, Hashable, Codable {
+    /// The cluster's name.
+    public var cluster: String
+    /// The number of the room's owner, from 1: no two owners have the same.
+    public var epoch: Int
+
+    /// A claim with each part given.
+    public init(cluster: String, epoch: Int) {
+        (self.cluster, self.epoch) = (cluster, epoch)
+    }
+}
+
 /// The first record of a journal: which recording this is, and both clocks at one instant.
 public struct RecordingStarted: Sendable, Hashable, Codable {
     /// The room as the user names it, unsanitised.
@@ -24,6 +37,8 @@ public struct RecordingStarted: Sendable, Hashable, Codable {
     public var tags: [String]?
     /// Notes about the recording.
     public var notes: String?
+    /// The claim of the host; `nil` for a room that no cluster shares.
+    public var claim: RecordingClaim?
 
     /// A record with each part given.
     public init(
@@ -36,7 +51,8 @@ public struct RecordingStarted: Sendable, Hashable, Codable {
         series: String? = nil,
         segment: Int? = nil,
         tags: [String]? = nil,
-        notes: String? = nil
+        notes: String? = nil,
+        claim: RecordingClaim? = nil
     ) {
         self.room = room
         self.id = id
@@ -48,6 +64,7 @@ public struct RecordingStarted: Sendable, Hashable, Codable {
         self.segment = segment
         self.tags = tags
         self.notes = notes
+        self.claim = claim
     }
 }
 

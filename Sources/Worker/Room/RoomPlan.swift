@@ -67,6 +67,7 @@ struct RoomPlan: Sendable {
         var settings = RecorderSettings(storage: self.spec.storage, room: self.spec.name, host: host)
         settings.displayName = self.spec.shownName(records: true)
         settings.continues = self.spec.continues
+        settings.claim = self.spec.claim
         settings.take(record)
         switch self.spec.recording {
         case _ where self.spec.record == nil: settings.isAutomatic = false

@@ -8,8 +8,25 @@ import Terminal
 struct RoomsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rooms",
+        abstract: "List the rooms of the running daemon; apply, get or delete those of its cluster.",
+        discussion: """
+            `tapedeck rooms list --help` has the options of the list.
+
+            Example: tapedeck rooms --api http://127.0.0.1:8330
+            """,
+        subcommands: [
+            ListRoomsCommand.self, ApplyRoomsCommand.self, GetRoomsCommand.self, DeleteRoomsCommand.self,
+        ],
+        defaultSubcommand: ListRoomsCommand.self
+    )
+}
+
+/// `tapedeck rooms list`.
+struct ListRoomsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
         abstract: "List the rooms of the running daemon.",
-        discussion: "Example: tapedeck rooms --api http://127.0.0.1:8330"
+        discussion: "Example: tapedeck rooms list --api http://127.0.0.1:8330"
     )
 
     @OptionGroup var daemon: DaemonOptions

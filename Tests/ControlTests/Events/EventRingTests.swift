@@ -6,7 +6,7 @@ import Testing
 @testable import Control
 
 func event(_ sequence: UInt64, _ kind: DaemonEvent.Kind = .roomJoined) -> DaemonEvent {
-    DaemonEvent(sequence: sequence, time: "2026-11-21T06:00:00.000Z", kind: kind)
+    DaemonEvent(id: EventID(life: "life", sequence: sequence), time: "2026-11-21T06:00:00.000Z", kind: kind)
 }
 
 @Suite struct EventRingTests {

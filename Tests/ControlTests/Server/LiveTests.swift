@@ -211,11 +211,13 @@ import Testing
             let stream = try RawConnection(port: port)
             stream.send("GET /v1/events HTTP/1.1\r\n\(Self.head)\r\n")
             _ = try await stream.receive(until: "retry: 3000")
-            var large = event(1)
-            large.details = ["text": String(repeating: "x", count: 100_000)]
+            let text = String(repeating: "x", count: 100_000)
+            var sequence: UInt64 = 0
             // Until the system's buffers are full, and then until the server has had enough.
             while fixture.events.streamCount > 0 {
-                large.sequence += 1
+                sequence += 1
+                var large = event(sequence)
+                large.details = ["text": text]
                 fixture.events.publish(large)
                 try Task.checkCancellation()
                 await Task.yield()

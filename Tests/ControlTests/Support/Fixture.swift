@@ -14,7 +14,7 @@ import Synchronization
 /// A server with its parts, and time that a test moves.
 struct Fixture: Sendable {
     let backend = FakeBackend()
-    let events = EventHub(capacity: 8)
+    let events = EventHub(capacity: 8, life: "life")
     let clock = Clock()
     let answered = Answered()
     let server: ControlServer

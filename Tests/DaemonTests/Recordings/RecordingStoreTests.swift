@@ -863,6 +863,7 @@ import Timeline
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         )
         let bus = EventBus(
+            life: "life",
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             listeners: [],
             webhooks: dispatcher

@@ -30,7 +30,7 @@ final class Fixture: Sendable {
 
     static func event(_ sequence: UInt64 = 1, _ kind: DaemonEvent.Kind = .recordingFinished) -> DaemonEvent {
         DaemonEvent(
-            sequence: sequence,
+            id: EventID(life: "life", sequence: sequence),
             time: "2026-11-21T03:12:26.000Z",
             kind: kind,
             room: "standup",

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
-import Testing
+public import Foundation
 
-/// A self-signed certificate for 127.0.0.1, in a separate folder that goes with it.
-final class SelfSignedCertificate: Sendable {
+/// A self-signed certificate for an address, in a separate folder that goes with it: good for a server, for a client, and as
+/// the authority of both.
+public final class SelfSignedCertificate: Sendable {
+    /// openssl did not make one.
+    public struct Failure: Error {
+        /// Its exit status.
+        public let status: Int32
+    }
+
     /// For what else a server keeps.
-    let folder: URL
+    public let folder: URL
     /// The path of the certificate, PEM.
-    let certificate: String
+    public let certificate: String
     /// The path of its key, PEM.
-    let key: String
+    public let key: String
 
-    init() throws {
+    /// Makes one.
+    public init(address: String = "127.0.0.1") throws {
         self.folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         self.certificate = self.folder.appending(path: "c.pem").path
@@ -21,13 +28,13 @@ final class SelfSignedCertificate: Sendable {
         openssl.executableURL = URL(filePath: "/usr/bin/openssl")
         openssl.arguments = [
             "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj", "/CN=tapedeck test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", self.key, "-out",
+            "-subj", "/CN=tapedeck test", "-addext", "subjectAltName=IP:\(address)", "-keyout", self.key, "-out",
             self.certificate,
         ]
         openssl.standardError = FileHandle.nullDevice
         try openssl.run()
         openssl.waitUntilExit()
-        #expect(openssl.terminationStatus == 0)
+        guard openssl.terminationStatus == 0 else { throw Failure(status: openssl.terminationStatus) }
     }
 
     deinit {

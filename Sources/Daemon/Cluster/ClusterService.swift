@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Cluster
+import Coordination
+import Logging
+import Observability
+import ServiceLifecycle
+
+/// Runs the machine of this host in its cluster: its requests to the store, its watch, its clock, and what it says of rooms.
+///
+/// An actor, since answers, news of rooms and time all come when they like. Every input performs all its actions before the next
+/// one; none of them waits. A graceful shutdown leaves every room of the cluster, then the cluster, as far as the store answers.
+actor ClusterService: Service {
+    /// What takes time, and runs next to everything else.
+    private enum Work: Sendable {
+        case request(ClusterRequestID, StoreRequest, limit: Duration)
+        case watch(ClusterWatchID, prefix: String, from: Revision, ended: AsyncStream<Void>)
+        case examine(room: String, RoomRecord, Revision)
+        case tick(at: Duration)
+    }
+
+    /// The wait before a watch that the store refused begins again: it may refuse that as well.
+    private static let refusalWait = Duration.seconds(5)
+    /// The least time between two ticks.
+    private static let shortestTick = Duration.milliseconds(5)
+
+    private let store: EtcdClient
+    private let host: any ClusterHost
+    private let logger: Logger
+    private let start = ContinuousClock.now
+    private var machine: ClusterMachine
+    /// When the earliest tick comes that was ordered.
+    private var nextTick: Duration?
+    private var watches: [ClusterWatchID: AsyncStream<Void>.Continuation] = [:]
+    /// What is to be of rooms and is not ordered yet.
+    private var orders: [String: RoomAssignment?] = [:]
+    private let orderBell: AsyncStream<Void>
+    private let orderFeed: AsyncStream<Void>.Continuation
+    /// The machine limits its requests; the rest is as much as there are rooms.
+    private let works: AsyncStream<Work>
+    private let workFeed: AsyncStream<Work>.Continuation
+    /// A few of each room; the reader waits for nothing.
+    private let inputs: AsyncStream<ClusterInput>
+    private let inputFeed: AsyncStream<ClusterInput>.Continuation
+
+    /// A service that has asked the store for nothing.
+    init(settings: ClusterSettings, store: EtcdClient, host: any ClusterHost, logger: Logger) {
+        self.machine = ClusterMachine(settings: settings)
+        self.store = store
+        self.host = host
+        self.logger = logger
+        (self.orderBell, self.orderFeed) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (self.works, self.workFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+        (self.inputs, self.inputFeed) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
+    }
+
+    /// Takes news of this host and its rooms, in this order.
+    nonisolated func note(_ input: ClusterInput) { self.inputFeed.yield(input) }
+
+    /// The cluster as this host sees it.
+    var view: ClusterView { self.machine.view }
+    /// Rooms that this host is in, or leaves.
+    var holdings: [String: ClusterHolding] { self.machine.holdings }
+    /// Whether the lease is valid, and the view is newer than that.
+    var isConnected: Bool { self.machine.isConnected }
+
+    func run() async throws {
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.takeNews() }
+            group.addTask { await self.tellOrders() }
+            group.addTask {
+                do {
+                    try await gracefulShutdown()
+                    await self.take(.stop)
+                } catch {
+                    // Cancelled: nothing is left to be done.
+                }
+            }
+            self.take(.tick)
+            for await work in self.works {
+                switch work {
+                case .request(let id, let request, let limit):
+                    group.addTask { await self.send(id, request, limit) }
+                case .watch(let id, let prefix, let revision, let ended):
+                    group.addTask { await self.watch(id, prefix, from: revision, until: ended) }
+                case .examine(let room, let record, let revision):
+                    group.addTask {
+                        await self.take(.examined(room: room, revision, await self.host.examine(room, record)))
+                    }
+                case .tick(let time): group.addTask { await self.tick(at: time) }
+                }
+            }
+            group.cancelAll()
+        }
+    }
+
+    // MARK: Inputs
+
+    private func takeNews() async {
+        for await input in self.inputs { self.take(input) }
+    }
+
+    private func take(_ input: ClusterInput) {
+        for action in self.machine.handle(input, now: ContinuousClock.now - self.start) { self.perform(action) }
+        if self.machine.hasStopped { self.workFeed.finish() }
+        guard let deadline = self.machine.nextDeadline else { return }
+        if let nextTick = self.nextTick, nextTick <= deadline { return }
+        self.nextTick = deadline
+        self.workFeed.yield(.tick(at: deadline))
+    }
+
+    private func perform(_ action: ClusterAction) {
+        switch action {
+        case .request(let id, let request, let limit): self.workFeed.yield(.request(id, request, limit: limit))
+        case .watch(let id, let prefix, let revision):
+            let (ended, ends) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+            self.watches[id] = ends
+            self.workFeed.yield(.watch(id, prefix: prefix, from: revision, ended: ended))
+        case .endWatch(let id): self.watches.removeValue(forKey: id)?.finish()
+        case .examine(let room, let record, let revision):
+            self.workFeed.yield(.examine(room: room, record, revision))
+        case .be(let room, let assignment):
+            self.orders[room] = .some(assignment)
+            self.orderFeed.yield()
+        case .report(let event): self.log(event)
+        }
+    }
+
+    // MARK: Work
+
+    /// Sends a request and takes its answer, or that there is none in time.
+    ///
+    /// A request without an answer continues until the client's limit: only by that the client learns that a member hangs.
+    private func send(_ id: ClusterRequestID, _ request: StoreRequest, _ limit: Duration) async {
+        await withDiscardingTaskGroup { group in
+            group.addTask {
+                guard (try? await Task.sleep(for: limit)) != nil else { return }
+                await self.take(.answer(id, .failure(.unreachable("no answer within \(limit)"))))
+            }
+            let answer: Result<StoreAnswer, StoreError>
+            do throws(StoreError) {
+                answer = .success(try await self.store.perform(request))
+            } catch {
+                answer = .failure(error)
+            }
+            // The machine ignores the second answer to a request.
+            self.take(.answer(id, answer))
+            group.cancelAll()
+        }
+    }
+
+    /// Watches until the machine ends it.
+    private func watch(
+        _ id: ClusterWatchID,
+        _ prefix: String,
+        from revision: Revision,
+        until ended: AsyncStream<Void>
+    ) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { for await _ in ended {} }
+            group.addTask {
+                do throws(StoreError) {
+                    try await self.store.watch(prefix: prefix, from: revision) { update in
+                        await self.take(.watched(id, update))
+                    }
+                } catch {
+                    guard (try? await Task.sleep(for: Self.refusalWait)) != nil else { return }
+                    await self.take(.watched(id, .compacted))
+                }
+            }
+            _ = await group.next()
+            group.cancelAll()
+        }
+        self.watches[id] = nil
+    }
+
+    private func tick(at time: Duration) async {
+        let earliest = ContinuousClock.now - self.start + Self.shortestTick
+        guard (try? await Task.sleep(until: self.start + max(time, earliest), clock: .continuous)) != nil else {
+            return
+        }
+        if self.nextTick == time { self.nextTick = nil }
+        self.take(.tick)
+    }
+
+    private func tellOrders() async {
+        for await _ in self.orderBell {
+            while let (room, assignment) = self.orders.popFirst() { await self.host.be(room, assignment) }
+        }
+    }
+
+    // MARK: Log
+
+    private func log(_ event: ClusterEvent) {
+        let (level, message, room, detail) = event.line
+        var metadata: [LogKey: Logger.MetadataValue] = [:]
+        if let room { metadata[.roomName] = "\(room)" }
+        if let detail { metadata[.detail] = "\(detail)" }
+        self.logger.log(level: level, "\(message)", metadata: .tagged(metadata))
+    }
+}
+
+extension ClusterEvent {
+    /// What the log says of it: the room, if it is about one, and what else is to be known.
+    fileprivate var line: (Logger.Level, String, room: String?, detail: String?) {
+        switch self {
+        case .connected(let id): (.notice, "the cluster answers", nil, "its id is \(id)")
+        case .disconnected(let reason): (.warning, "the rooms of the cluster may not be ours any more", nil, reason)
+        case .storeFailed(let error): (.warning, "the cluster's etcd does not do what is asked", nil, error.sentence)
+        case .notInitialised: (.error, "the etcd has no such cluster: `tapedeck cluster init` makes it", nil, nil)
+        case .otherCluster(let expected, let found):
+            (
+                .error, "the etcd was replaced: apply the rooms, then restart this daemon to join what is there now",
+                nil,
+                "the id was \(expected), and is \(found ?? "missing")"
+            )
+        case .tooOld(let schema): (.error, "the cluster needs a newer version", nil, "it requires schema \(schema)")
+        case .nameTaken(let life):
+            (.error, "another daemon of the cluster has the name of cluster.host", nil, "its run is \(life)")
+        case .unusable(let key, let reason): (.warning, "a value of the cluster cannot be used", key.room, reason)
+        case .claimed(let room, let epoch, let host):
+            (.info, "the room is ours", room, "epoch \(epoch)\(host.map { ", after \($0)" } ?? "")")
+        case .uncertain(let room, let epoch, let reason):
+            (.warning, "the room may not be ours any more", room, "epoch \(epoch): \(reason)")
+        case .heldAgain(let room, let epoch): (.info, "the room was ours all the time", room, "epoch \(epoch)")
+        case .lost(let room, let epoch, let host):
+            (.warning, "another host has the room", room, "epoch \(epoch)\(host.map { ", \($0)" } ?? "")")
+        case .regressed(let room, let epoch, let stored):
+            (.error, "the etcd knows less of the room than this host", room, "epoch \(stored), and ours is \(epoch)")
+        case .released(let room, let epoch, let next):
+            (.info, "the room is not ours any more", room, "epoch \(epoch)\(next.map { ", for \($0)" } ?? "")")
+        case .drained: (.notice, "no room of the cluster is left here", nil, nil)
+        case .hostLost(let host, _, _): (.warning, "a host of the cluster is gone", nil, host)
+        }
+    }
+}
+
+extension StoreError {
+    /// The failure, human-readable.
+    fileprivate var sentence: String {
+        switch self {
+        case .unreachable(let reason), .refused(let reason): reason
+        case .full(let reason): "it takes no writes: \(reason)"
+        case .leaseNotFound: "the lease is gone"
+        }
+    }
+}
+
+extension ClusterKey {
+    /// The room that the key is about.
+    fileprivate var room: String? {
+        switch self {
+        case .room(let room), .wish(let room), .claim(let room), .owner(let room): room
+        case .meta, .host, .move, .said: nil
+        }
+    }
+}

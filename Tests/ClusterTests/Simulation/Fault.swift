@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A fault, or something that operators do, at a time and for a time, in microseconds.
+struct Fault: CustomStringConvertible {
+    enum Kind: CaseIterable {
+        /// The supervisor is killed and starts again after the duration; its workers leave in order.
+        case kill
+        /// The host is off for the duration: its members are ghosts.
+        case powerOff
+        /// The host reaches no member of the store.
+        case cutOffStore
+        /// The host reaches one member of the store only, the one that has no majority.
+        case deadMember
+        /// Requests of the host are carried out, and answers are lost.
+        case lostAnswers
+        /// The host does not reach the room server.
+        case cutOffRooms
+        /// The process stands still.
+        case pause
+        /// The store's leader dies with its host's network; a new one after a second or two.
+        case leaderLost
+        /// The store has no majority.
+        case quorumLost
+        /// The store ends the lease of a living host (etcd#15247).
+        case leaseRevoked
+        /// And answers its renewals as if it lived.
+        case leaseRevokedAndLie
+        /// The watch of the host loses events (etcd before 3.4.31).
+        case watchLost
+        /// The store compacts.
+        case compacted
+        /// The store takes no writes.
+        case full
+        /// The host's wall clock is set back or forth by minutes.
+        case clockStep
+        /// The host drains, with the duration as its deadline, and takes rooms again after it.
+        case drain
+        /// The host stops in order and starts again after the duration.
+        case stop
+        /// The room server kicks a recorder.
+        case kick
+        /// The store is replaced by an empty one, which operators initialise and adopt.
+        case recreated
+        /// A room is defined otherwise.
+        case redefined
+    }
+
+    let kind: Kind
+    let time: Int
+    let duration: Int
+    let host: Int
+
+    var description: String {
+        "\(self.kind) host \(self.host) at \(Double(self.time) / 1e6) s for \(Double(self.duration) / 1e6) s"
+    }
+}
+
+/// SplitMix64, so that a failure comes back with its seed.
+struct SeededGenerator: RandomNumberGenerator {
+    var state: UInt64
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = self.state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// A number of a range: cheaper than `Int.random` in a debug build.
+    mutating func pick(_ range: ClosedRange<Int>) -> Int {
+        range.lowerBound + Int(self.next() >> 1) % (range.upperBound - range.lowerBound + 1)
+    }
+}
+
+/// A bug in the code around the machine, of which each must be found.
+enum PlantedFault: CaseIterable {
+    case comparesIgnored
+    case renewalTrustedWithoutWatch
+    case epochLeftOutOfKeys
+    case wallClock
+    case handoverBeforeJoined
+    case noFirstRefusal
+
+    /// The kinds of faults that show it most often.
+    var kinds: [Fault.Kind] {
+        switch self {
+        case .comparesIgnored: [.watchLost, .pause, .lostAnswers, .drain, .kill]
+        case .renewalTrustedWithoutWatch: [.leaseRevokedAndLie, .leaseRevoked, .kill]
+        case .epochLeftOutOfKeys: [.kill, .powerOff, .cutOffStore]
+        case .wallClock: [.clockStep, .cutOffStore, .lostAnswers]
+        case .handoverBeforeJoined: [.drain, .kill]
+        case .noFirstRefusal: [.kill, .leaderLost]
+        }
+    }
+}

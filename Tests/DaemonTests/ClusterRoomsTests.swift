@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Basics
+import Cluster
+import ConfigurationFile
+import Control
+import Fleet
+import Logging
+import Model
+import Synchronization
+import Testing
+import Timeline
+
+@testable import Daemon
+
+/// Rooms that a cluster gives to a daemon, next to those of its own.
+@Suite(.timeLimit(.minutes(5))) struct ClusterRoomsTests {
+    private let bench: DaemonBench
+    private let supervisor: Supervisor
+    private let backend: DaemonBackend
+    private let rooms: ClusterRooms
+    private let news = News()
+
+    /// What the cluster hears.
+    private final class News: Sendable {
+        private let inputs = Mutex<[ClusterInput]>([])
+        func note(_ input: ClusterInput) { self.inputs.withLock { $0.append(input) } }
+        var all: [ClusterInput] { self.inputs.withLock { $0 } }
+    }
+
+    init() async throws {
+        self.bench = try DaemonBench()
+        let store = try self.bench.store()
+        var configuration = DaemonConfiguration()
+        configuration.cluster = try DaemonConfiguration.parse(
+            text: "cluster: { name: calls, host: a, etcd: ['http://127.0.0.1:1'], capacity: 1 }"
+        ).cluster
+        self.supervisor = self.bench.supervisor(configuration, store: store)
+        self.backend = self.bench.backend(self.supervisor, store)
+        self.rooms = ClusterRooms(
+            cluster: "calls",
+            supervisor: self.supervisor,
+            values: NotedValueSource(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        )
+        let news = self.news
+        await self.supervisor.join { news.note($0) }
+    }
+
+    private static func record(
+        _ members: String = "",
+        url: String = "socketio+http://127.0.0.1:1/r"
+    ) throws -> RoomRecord {
+        let text = #"{"room":{"join":"on-demand","url":"\#(url)"\#(members)},"schema":1}"#
+        return try #require(RecordReading<RoomRecord>(text).record)
+    }
+
+    private static let own = "{ url: 'socketio+http://127.0.0.1:1/own', join: on-demand, cost: 3 }"
+
+    private func be(
+        _ record: RoomRecord,
+        epoch: Int = 1,
+        _ standing: RoomAssignment.Standing = .held,
+        wish: WishRecord.Order? = nil
+    ) async {
+        let wish = wish.map { WishRecord(order: $0, requested: "2026-11-29T20:00:00Z", by: "b") }
+        let assignment = RoomAssignment(epoch: epoch, standing: standing, definition: record, wish: wish)
+        await self.rooms.be("r", assignment)
+    }
+
+    private var spec: RoomSpec? { get async { await self.supervisor.intents["r"]?.spec } }
+
+    @Test func aClaimIsAPartOfWhatTheRoomIsToBe() async throws {
+        await self.be(try Self.record(), epoch: 7)
+        #expect(await self.spec?.claim == RecordingClaim(cluster: "calls", epoch: 7))
+        #expect(await self.supervisor.book.entries["r"]?.origin == .cluster)
+        await self.be(try Self.record(), epoch: 7, .uncertain)
+        #expect(await self.spec?.claim?.epoch == 7)
+        await self.rooms.be("r", nil)
+        #expect(await self.spec == nil)
+        #expect(self.news.all.contains(.room("r", .gone)))
+    }
+
+    @Test(arguments: RoomAssignment.Standing.allCases)
+    func camerasAndOutputsAreTheOwnersOnly(standing: RoomAssignment.Standing) async throws {
+        let more = #","send":{"capture":"test"},"outputs":[{"rtp":{"host":"127.0.0.1","video_port":5000}}]"#
+        await self.be(try Self.record(more), standing)
+        let spec = try #require(await self.spec)
+        #expect(spec.send?.isVideoMuted == (standing != .held) && spec.outputs.isEmpty == (standing != .held))
+        #expect(spec.record != nil)
+        await self.be(try Self.record(more), .held)
+        #expect(await self.spec?.send?.isVideoMuted == false)
+        #expect(await self.spec?.outputs.count == 1)
+    }
+
+    @Test(arguments: [
+        (WishRecord.Order.record, RoomIntent.Hand.on), (.pause, .held), (.hold, .held), (.stop, .off),
+    ])
+    func whatWasRequestedElsewhereHolds(order: WishRecord.Order, hand: RoomIntent.Hand) async throws {
+        await self.be(try Self.record(), wish: order)
+        #expect(await self.supervisor.intents["r"]?.hand == hand)
+        #expect(await self.supervisor.fleet.rooms["r"]?.isWanted == (order == .record))
+    }
+
+    @Test func whatIsRequestedHereIsKnownToTheCluster() async throws {
+        await self.be(try Self.record())
+        _ = try await self.supervisor.perform(.record, on: "r")
+        _ = try await self.supervisor.perform(.stop, on: "r")
+        let wishes = self.news.all.compactMap { input in
+            if case .wish("r", let wish) = input { (wish.order, wish.by) } else { nil }
+        }
+        #expect(wishes.map(\.0) == [.record, .stop] && wishes.map(\.1) == ["a", "a"])
+    }
+
+    @Test func clientsDoNotChangeARoomOfTheCluster() async throws {
+        await self.be(try Self.record())
+        for change in [
+            { _ = try await self.backend.changeRoom("r", patch: "priority: 7") },
+            { try await self.backend.removeRoom("r") },
+        ] as [() async throws -> Void] {
+            let error = await #expect(throws: ControlError.self) { try await change() }
+            #expect(error?.code == .conflict)
+        }
+        #expect(await self.supervisor.book.entries["r"]?.definition.spec.priority == RoomSpec.usualPriority)
+    }
+
+    @Test func aRoomOfTheHostStaysItsOwn() async throws {
+        let own = try RoomConfiguration.parse(name: "r", text: Self.own)
+        await self.supervisor.define(own, origin: .configuration)
+        guard case .unusable = await self.rooms.examine("r", try Self.record()) else {
+            Issue.record("the cluster's room of the same name is taken")
+            return
+        }
+        await self.be(try Self.record())
+        #expect(await self.supervisor.book.entries["r"]?.definition == own)
+        #expect(await self.spec?.claim == nil)
+        await self.rooms.be("r", nil)
+        #expect(await self.supervisor.book.entries["r"]?.definition == own)
+        #expect(self.news.all.contains(.room("r", .gone)))
+    }
+
+    /// A reload brings a room of the file whose name the cluster's has.
+    @Test func theFileWinsAndTheClaimEnds() async throws {
+        await self.be(try Self.record())
+        let own = try RoomConfiguration.parse(name: "r", text: Self.own)
+        await self.supervisor.define(own, origin: .configuration)
+        #expect(await self.spec?.claim == nil)
+        #expect(await self.supervisor.book.entries["r"]?.origin == .configuration)
+    }
+
+    @Test func definitionsAreExaminedWithThisHostsSecrets() async throws {
+        let secret = #","secret":"${file:/no/such/file}""#
+        guard case .unusable(let reason) = await self.rooms.examine("r", try Self.record(secret)) else {
+            Issue.record("a secret that is not here is none")
+            return
+        }
+        #expect(reason.contains("/no/such/file"))
+        #expect(await self.rooms.examine("r", try Self.record()) == .usable(leavesWhenCutOff: false))
+        let whip = try Self.record(#","send":{"capture":"test"}"#, url: "whip+https://h/live")
+        #expect(await self.rooms.examine("r", whip) == .usable(leavesWhenCutOff: true))
+    }
+}

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts that share rooms: a real etcd, and the daemons of two hosts."""
+
+import json
+import os
+import signal
+import time
+
+import yaml
+from daemon import Daemon
+from peers import room_url
+from recordings import journal_of
+
+CALL = ("--send", "synthetic", "--size", "320x180")
+
+
+def host(stage, etcd, name, rooms=None, **cluster):
+    return Daemon(stage, rooms or {}, name=name,
+                  cluster={"name": "calls", "host": name, "etcd": [etcd], "capacity": 4, **cluster})
+
+
+def run(stage, *arguments):
+    result = stage.run_tapedeck(*arguments)
+    assert result.exit_code == 0, result.story()
+    return result.output.strip()
+
+
+def apply(stage, daemon, rooms, *flags):
+    path = stage.folder / "rooms.yaml"
+    path.write_text(yaml.safe_dump({"rooms": rooms}))
+    return run(stage, "rooms", "apply", "-f", path, "--config", daemon.path, *flags)
+
+
+def claimant(stage, daemon, room):
+    """The row of a room that has an owner."""
+    for line in run(stage, "rooms", "get", "--config", daemon.path, "--json").splitlines():
+        row = json.loads(line)
+        if row["room"] == room and row.get("phase") == "joined":
+            return row
+    return None
+
+
+def claim_of(daemon, room):
+    """What the first line of the journal of a room's only recording says of its claim."""
+    journal, = (daemon.storage / "recordings" / room).glob("*/journal.jsonl")
+    return journal_of(journal.parent)[0].get("claim")
+
+
+def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
+    server = stage.room_server(5)
+    etcd = stage.etcd()
+    daemons = {name: host(stage, etcd, name) for name in ("a", "b")}
+    any_of_them = daemons["a"]
+    run(stage, "cluster", "init", "--config", any_of_them.path)
+    rooms = {"hall": {"url": room_url(server, "hall"), "record": {"empty_after": "1s"}}}
+    assert "added hall (dry run)" in apply(stage, any_of_them, rooms, "--dry-run")
+    assert run(stage, "rooms", "get", "--config", any_of_them.path) == "no rooms"
+    assert "added hall" in apply(stage, any_of_them, rooms)
+    assert "unchanged hall" in apply(stage, any_of_them, rooms)
+    owned = any_of_them.wait_for("an owner", lambda: claimant(stage, any_of_them, "hall"))
+    assert owned["epoch"] == 1
+    owner, = (daemon for name, daemon in daemons.items() if name == owned["host"])
+    other, = (daemon for name, daemon in daemons.items() if name != owned["host"])
+    assert other.get("/v1/rooms")["rooms"] == []
+    assert owner.room("hall")["origin"] == "cluster"
+    # It is not changed behind the cluster's back.
+    assert owner.request("DELETE", "/v1/rooms/hall")[0] == 409
+    stage.aiortc(server, "hall", *CALL)
+    owner.wait_for_recording("hall")
+
+    killed = time.monotonic()
+    os.kill(owner.process.process.pid, signal.SIGKILL)
+    owner.process.wait()
+    other.wait_for("the room", lambda: other.get("/v1/rooms")["rooms"])
+    other.wait_for_recording("hall")
+    print(f"recorded by the other host {time.monotonic() - killed:.1f} s after the kill")
+    assert claim_of(owner, "hall") == {"cluster": "calls", "epoch": 1}
+    assert claim_of(other, "hall") == {"cluster": "calls", "epoch": 2}
+
+    # The host that comes back leaves the room where it is.
+    owner.start()
+    run(stage, "rooms", "delete", "hall", "--config", other.path)
+    other.wait_for("the room's end", lambda: not other.get("/v1/rooms")["rooms"])
+    assert owner.get("/v1/rooms")["rooms"] == []
+
+
+def test_a_host_that_stops_hands_its_rooms_on_and_keeps_its_own(stage):
+    server = stage.room_server(5)
+    etcd = stage.etcd()
+    own = {"own": {"url": room_url(server, "own")}}
+    first = host(stage, etcd, "a", own)
+    run(stage, "cluster", "init", "--config", first.path)
+    apply(stage, first, {"hall": {"url": room_url(server, "hall")}, "own": {"url": room_url(server, "another")}})
+    first.wait_for("the room", lambda: claimant(stage, first, "hall"))
+    # The file's room is the one that it has, whatever the cluster calls by its name.
+    assert first.room("own")["origin"] == "configuration"
+    second = host(stage, etcd, "b")
+    assert first.process.end() == 0, first.process.story()
+    taken = second.wait_for("the room", lambda: claimant(stage, second, "hall"))
+    assert taken["host"] == "b" and taken["epoch"] == 2
+
+
+def test_a_host_without_the_section_has_no_part_of_it(stage):
+    server = stage.room_server(5)
+    alone = Daemon(stage, {"hall": {"url": room_url(server, "hall")}})
+    alone.wait_for_phase("hall", "joined")
+    stage.aiortc(server, "hall", *CALL)
+    alone.wait_for_recording("hall")
+    assert claim_of(alone, "hall") is None
+    refused = stage.run_tapedeck("cluster", "init", "--config", alone.path)
+    assert refused.exit_code == 2 and "has no section cluster" in refused.messages, refused.story()
+
+
+def test_mistakes_in_rooms_are_told_and_change_nothing(stage):
+    etcd = stage.etcd()
+    member = host(stage, etcd, "a")
+    path = stage.folder / "rooms.yaml"
+    path.write_text("rooms:\n  good: { url: 'socketio+http://h/1' }\n  bad: { url: 'socketio+http://h/2', cots: 1 }\n")
+    arguments = ("rooms", "apply", "-f", path, "--config", member.path)
+    refused = stage.run_tapedeck(*arguments)
+    assert refused.exit_code == 2, refused.story()
+    assert 'rooms.yaml:3:38: rooms.bad.cots: unknown key; did you mean "cost"?' in refused.messages, refused.story()
+    path.write_text("rooms:\n  good: { url: 'socketio+http://h/1' }\n")
+    refused = stage.run_tapedeck(*arguments)
+    assert refused.exit_code == 2 and "tapedeck cluster init makes it" in refused.messages, refused.story()
+    run(stage, "cluster", "init", "--config", member.path)
+    assert "exists" in run(stage, "cluster", "init", "--config", member.path)
+    assert run(stage, *arguments) == "added good"
+    unknown = stage.run_tapedeck("rooms", "delete", "good", "better", "--config", member.path)
+    assert unknown.exit_code == 2 and "has no room better" in unknown.messages, unknown.story()
+    assert "good" in run(stage, "rooms", "get", "--config", member.path)
