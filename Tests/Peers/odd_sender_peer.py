@@ -502,7 +502,8 @@ class Packets:
         if packet[4:8] != self.newest:
             self.newest = packet[4:8]
             self.odd += 1
-        if self.odd <= ANEW_AT:
+        # Behind three reports at least: of fewer nothing can be told about so little.
+        if self.odd <= ANEW_AT * (2 if self.kind == "leaps-near" else 1):
             return packet
         self.moved[source] = ANEW[self.kind]
         return self.shifted(packet, source)
