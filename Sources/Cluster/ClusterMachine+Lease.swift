@@ -199,7 +199,6 @@ extension ClusterMachine {
             var change = ClusterView.Change()
             for event in events { change.merge(self.view.take(event)) }
             self.merge(change, now)
-        case .progress: break
         case .compacted:
             self.watch = nil
             self.nextListing = now

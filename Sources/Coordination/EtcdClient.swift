@@ -35,9 +35,7 @@ public final class EtcdClient: Sendable {
         self.configuration = configuration
         self.http = HTTPClient(
             trustedCertificatesFile: configuration.authorityFile,
-            identity: configuration.identity.map {
-                HTTPClient.Identity(certificateFile: $0.certificateFile, keyFile: $0.keyFile)
-            },
+            identity: configuration.identity,
             connectTimeout: configuration.requestLimit,
             lane: HTTPClient.Lane("etcd")
         )

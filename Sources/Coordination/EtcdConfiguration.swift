@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import Basics
+public import HTTPRequests
 
 /// The members of an etcd, and the proof that they ask clients for.
 public struct EtcdConfiguration: Sendable, Hashable {
@@ -17,19 +18,6 @@ public struct EtcdConfiguration: Sendable, Hashable {
         }
     }
 
-    /// The client's certificate (mutual TLS).
-    public struct Identity: Sendable, Hashable {
-        /// A PEM file of the certificate.
-        public var certificateFile: String
-        /// A PEM file of its private key.
-        public var keyFile: String
-
-        /// A certificate and its key.
-        public init(certificateFile: String, keyFile: String) {
-            (self.certificateFile, self.keyFile) = (certificateFile, keyFile)
-        }
-    }
-
     /// The client URLs of the members, `http://host:2379` or `https://…`, in the order in which the client tries them; one or
     /// more.
     public var members: [String]
@@ -37,8 +25,8 @@ public struct EtcdConfiguration: Sendable, Hashable {
     public var user: User?
     /// A PEM file of certificates that are trusted in addition to the system's.
     public var authorityFile: String?
-    /// The client's certificate; nil if the etcd does not ask for one.
-    public var identity: Identity?
+    /// The client's certificate (mutual TLS); nil if the etcd does not ask for one.
+    public var identity: HTTPClient.Identity?
     /// Limit of one try of a renewal.
     public var renewalLimit: Duration
     /// Limit of one try of any other request.
@@ -53,7 +41,7 @@ public struct EtcdConfiguration: Sendable, Hashable {
         members: [String],
         user: User? = nil,
         authorityFile: String? = nil,
-        identity: Identity? = nil,
+        identity: HTTPClient.Identity? = nil,
         renewalLimit: Duration = .seconds(1),
         requestLimit: Duration = .seconds(3),
         silenceLimit: Duration = .seconds(60)

@@ -28,7 +28,8 @@ public struct HTTPClient: Sendable, Hashable {
         public var address: String?
         /// Whether the server may carry it out twice.
         ///
-        /// The request then uses a kept connection, and libcurl sends it again if the server has closed that. By default true for idempotent methods (RFC 9110 section 9.2.2).
+        /// The request then uses a kept connection, and libcurl sends it again if the server has closed that. By default true
+        /// for idempotent methods (RFC 9110 section 9.2.2).
         public var isRepeatable: Bool
 
         /// A request without headers and body.

@@ -47,8 +47,6 @@ public enum StoreError: Error, Sendable, Hashable {
 public enum StoreWatchUpdate: Sendable, Hashable {
     /// Everything that changed in one revision, or in some.
     case events([StoreEvent], Revision)
-    /// Nothing changed up to this revision.
-    case progress(Revision)
     /// Events are missing that the store no longer has: list again. The watch has ended.
     case compacted
 }

@@ -4,6 +4,7 @@ import Basics
 import Cluster
 public import ConfigurationFile
 public import Coordination
+import HTTPRequests
 import Storage
 
 extension ClusterSettings {
@@ -32,7 +33,7 @@ extension EtcdConfiguration {
             members: cluster.members,
             user: cluster.user.map { User(name: $0.name, password: $0.password) },
             authorityFile: cluster.authority,
-            identity: cluster.identity.map { Identity(certificateFile: $0.certificate, keyFile: $0.key) },
+            identity: cluster.identity.map { HTTPClient.Identity(certificateFile: $0.certificate, keyFile: $0.key) },
             // A member that hangs is left before the machine asks again, a second after it asked.
             renewalLimit: .milliseconds(900)
         )

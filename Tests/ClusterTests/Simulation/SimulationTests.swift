@@ -14,7 +14,8 @@ import Testing
     private static let seedsOfBlock: UInt64 = 25
 
     /// Prints what happens in one seed: `TAPEDECK_SIMULATED_SEED=7 swift test --filter SimulationTests.story`.
-    @Test(.enabled(if: Self.told != nil)) func story() {
+    @Test(.enabled(if: Self.told != nil, "TAPEDECK_SIMULATED_SEED names the seed"))
+    func story() {
         let simulation = Simulation(seed: Self.told ?? 1)
         simulation.story = { print($0) }
         simulation.run()
@@ -42,7 +43,7 @@ import Testing
     }
 
     /// Also with more rooms than claims in a second.
-    @Test(.enabled(if: isLong)) func aLargeClusterHoldsThem() {
+    @Test(.enabled(if: isLong, "make test-all runs it")) func aLargeClusterHoldsThem() {
         var size = Simulation.Size()
         (size.hosts, size.rooms, size.faults) = (12, 400, 4...4)
         (size.faultsEnd, size.end) = (60_000_000, 145_000_000)
