@@ -210,22 +210,22 @@ let package = Package(
         ),
 
         // Tests
-        .target(name: "TestCertificates", path: "Tests/TestCertificates"),
+        .target(name: "TestSupport", dependencies: ["Basics", "Storage", "Timeline"], path: "Tests/TestSupport"),
         .testTarget(name: "BasicsTests", dependencies: ["Basics"]),
         .testTarget(name: "DataChannelsTests", dependencies: ["DataChannels"]),
-        .testTarget(name: "SDPTests", dependencies: ["Basics", "SDP"], resources: [.copy("Fixtures")]),
-        .testTarget(name: "MatroskaTests", dependencies: ["Basics", "Matroska"]),
-        .testTarget(name: "SignallingTests", dependencies: ["Basics", "SDP", "Session", "Signalling"]),
+        .testTarget(name: "SDPTests", dependencies: ["Basics", "SDP", "TestSupport"], resources: [.copy("Fixtures")]),
+        .testTarget(name: "MatroskaTests", dependencies: ["Basics", "Matroska", "TestSupport"]),
+        .testTarget(name: "SignallingTests", dependencies: ["Basics", "SDP", "Session", "Signalling", "TestSupport"]),
         .testTarget(
             name: "SessionTests",
-            dependencies: ["SDP", "Session", "Signalling"],
+            dependencies: ["SDP", "Session", "Signalling", "TestSupport"],
             resources: [.copy("Fixtures")]
         ),
         .testTarget(name: "TimelineTests", dependencies: ["Basics", "Timeline"]),
         .testTarget(name: "PipelineCatalogueTests", dependencies: ["Basics", "PipelineCatalogue"]),
         .testTarget(name: "ModelTests", dependencies: ["Basics", "Model", "Timeline"]),
         .testTarget(name: "FleetTests", dependencies: ["Basics", "Fleet", "Model", "Timeline"]),
-        .testTarget(name: "ClusterTests", dependencies: ["Basics", "Cluster"]),
+        .testTarget(name: "ClusterTests", dependencies: ["Basics", "Cluster", "TestSupport"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
         .testTarget(name: "ObservabilityTests", dependencies: ["Basics", "Observability", inMemoryLogging, logging]),
         .testTarget(name: "PlatformTests", dependencies: ["Basics", "Platform", nioCore, nioPosix, nioSSL]),
@@ -233,16 +233,20 @@ let package = Package(
             name: "ConfigurationFileTests",
             dependencies: [
                 "Basics", "Cluster", "ConfigurationFile", "EmbeddedFiles", "Model", "PipelineCatalogue", "Signalling",
-                yams,
+                "TestSupport", yams,
             ],
             resources: [.copy("Fixtures")]
         ),
-        .testTarget(name: "StorageTests", dependencies: ["Basics", "Platform", "Storage", "Timeline"]),
-        .testTarget(name: "RecordingTests", dependencies: ["Basics", "Matroska", "Recording", "Storage", "Timeline"]),
+        .testTarget(name: "StorageTests", dependencies: ["Basics", "Platform", "Storage", "TestSupport", "Timeline"]),
+        .testTarget(
+            name: "RecordingTests",
+            dependencies: ["Basics", "Matroska", "Recording", "Storage", "TestSupport", "Timeline"]
+        ),
         .testTarget(
             name: "ExportTests",
             dependencies: [
-                "Basics", "Export", "Matroska", "Model", "Recording", "Rendering", "Storage", "Timeline", "Worker",
+                "Basics", "Export", "Matroska", "Model", "Recording", "Rendering", "Storage", "TestSupport", "Timeline",
+                "Worker",
             ]
         ),
         .testTarget(
@@ -252,7 +256,9 @@ let package = Package(
         ),
         .testTarget(
             name: "GStreamerTests",
-            dependencies: ["Basics", "CGStreamer", "CTapedeck", "CTapedeckRTSP", "GStreamer", "Timeline"]
+            dependencies: [
+                "Basics", "CGStreamer", "CTapedeck", "CTapedeckRTSP", "GStreamer", "TestSupport", "Timeline",
+            ]
         ),
         .testTarget(
             name: "MediaTests",
@@ -270,22 +276,25 @@ let package = Package(
         .testTarget(
             name: "CoordinationTests",
             dependencies: [
-                "Basics", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "HTTPRequests", "TestCertificates",
+                "Basics", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "HTTPRequests", "TestSupport",
                 logging, serviceLifecycle,
             ]
         ),
         .testTarget(
             name: "HTTPRequestsTests",
-            dependencies: ["HTTPRequests", "TestCertificates", nioCore, nioPosix, nioSSL]
+            dependencies: ["HTTPRequests", "TestSupport", nioCore, nioPosix, nioSSL]
         ),
         .testTarget(
             name: "SignallingClientsTests",
             dependencies: [
-                "CStrophe", "Signalling", "SignallingClients", "TestCertificates", logging, nioCore, nioHTTP1, nioPosix,
+                "CStrophe", "Signalling", "SignallingClients", "TestSupport", logging, nioCore, nioHTTP1, nioPosix,
                 nioSSL, nioWebSocket,
             ]
         ),
-        .testTarget(name: "RoomServerTests", dependencies: ["Basics", "RoomServer", "Signalling", logging, nioHTTP1]),
+        .testTarget(
+            name: "RoomServerTests",
+            dependencies: ["Basics", "RoomServer", "Signalling", "TestSupport", logging, nioHTTP1]
+        ),
         .testTarget(
             name: "WorkerTests",
             dependencies: [

@@ -2,6 +2,7 @@
 
 import Basics
 import Cluster
+import TestSupport
 import Testing
 
 /// Random inputs in any order, also such as no store and no room would give, against rules that must always hold.
@@ -277,7 +278,7 @@ import Testing
     }
 
     private static func run(_ seed: UInt64, _ world: inout World) throws {
-        var random = SeededGenerator(state: seed)
+        var random = SeededGenerator(seed: seed)
         var settings = ClusterSettings(cluster: "calls", host: "me", record: ClusterDriver.record("me"))
         settings.record.life = "me"
         settings.rebalancing = .always

@@ -43,25 +43,3 @@ let packageFolder = URL(filePath: #filePath).deletingLastPathComponent().deletin
 func packageText(_ path: String) throws -> String {
     try String(contentsOf: packageFolder.appending(path: path), encoding: .utf8)
 }
-
-/// A folder of a test's own, removed with it.
-final class TemporaryFolder: Sendable {
-    let path: String
-
-    init() throws {
-        let url = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
-        self.path = url.path()
-    }
-
-    deinit {
-        try? FileManager.default.removeItem(atPath: self.path)
-    }
-
-    /// Writes a file and gives its path.
-    func file(_ name: String, _ bytes: some Sequence<UInt8>) throws -> String {
-        let path = "\(self.path)/\(name)"
-        try Data(bytes).write(to: URL(filePath: path))
-        return path
-    }
-}

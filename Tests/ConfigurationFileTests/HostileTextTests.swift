@@ -2,6 +2,7 @@
 
 import ConfigurationFile
 import Foundation
+import TestSupport
 import Testing
 
 /// Texts that want to hang, exhaust or trap the reader.

@@ -5,6 +5,7 @@ import ConfigurationFile
 import Foundation
 import Model
 import Signalling
+import TestSupport
 import Testing
 
 @Suite struct LoadingTests {

@@ -6,7 +6,7 @@ import Coordination
 import Foundation
 import HTTPRequests
 import Synchronization
-import TestCertificates
+import TestSupport
 
 /// A real etcd of some members on a loopback address of its own, and what one can do to it.
 ///

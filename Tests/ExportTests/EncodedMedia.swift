@@ -2,6 +2,7 @@
 
 import Foundation
 import Matroska
+import TestSupport
 import Testing
 
 /// Real coded units, made once by ffmpeg.

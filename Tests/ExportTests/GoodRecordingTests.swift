@@ -5,6 +5,7 @@ import Export
 import Foundation
 import Matroska
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

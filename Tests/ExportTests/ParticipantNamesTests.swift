@@ -5,6 +5,7 @@ import Foundation
 import Matroska
 import Model
 import Storage
+import TestSupport
 import Testing
 import Timeline
 
@@ -38,7 +39,7 @@ import Timeline
         for title in ["Ann – audio", "Ann – video", "Ann (2) – audio", "Zoë – audio", "zz – audio"] {
             #expect(file.text.contains("\"track_name\": \"\(title)\""), "\(title) in \(file.text)")
         }
-        let chapters = try Chapters.read(report.output).map(\.title)
+        let chapters = try Probe(report.output).titles.map(\.title)
         for title in ["Ann joined", "Ann (2) joined", "Zoë joined", "zz joined"] {
             #expect(chapters.contains(title), "\(title) in \(chapters)")
         }

@@ -6,6 +6,7 @@ import Foundation
 import Model
 import Rendering
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

@@ -7,6 +7,7 @@ import Matroska
 import Model
 import Rendering
 import Storage
+import TestSupport
 import Testing
 
 /// A stream in ffprobe's output.

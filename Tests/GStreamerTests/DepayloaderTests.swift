@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import GStreamer
@@ -71,7 +72,7 @@ extension AllGStreamer {
         func makesWhatGStreamerMakesOfBrokenVP8(seed: UInt64) throws {
             let feed = try VP8Feed()
             defer { feed.stop() }
-            var random = SeededRandom(state: seed)
+            var random = SeededGenerator(seed: seed)
             var sequence = UInt16(truncatingIfNeeded: random.next())
             for picture in 0..<300 as Range<UInt32> {
                 let count = Int.random(in: 1...5, using: &random)

@@ -29,19 +29,6 @@ func eventually(within limit: Duration = .seconds(60), _ condition: () -> Bool) 
     return true
 }
 
-/// A fixed sequence (SplitMix64).
-struct SeededRandom: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var value = self.state
-        value = (value ^ value >> 30) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ value >> 27) &* 0x94D0_49BB_1331_11EB
-        return value ^ value >> 31
-    }
-}
-
 /// Runs `body` on a separate thread, outside Swift's pool, and waits for its result.
 func onForeignThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import GStreamer
@@ -226,7 +227,7 @@ extension AllGStreamer {
             let queue = UnitQueue(maximumItems: 16, maximumBytes: 2000)
             let feed = try Feed(depayloading, queue: queue)
             let other = try Feed(.sound, id: 2, queue: queue)
-            var random = SeededRandom(state: seed)
+            var random = SeededGenerator(seed: seed)
             func chance(_ number: Int) -> Bool { Int.random(in: 0..<number, using: &random) == 0 }
             var sent: [(sequence: UInt16, time: UInt32, payload: [UInt8], isMarked: Bool)] = []
             var sequence = UInt16(truncatingIfNeeded: random.next())

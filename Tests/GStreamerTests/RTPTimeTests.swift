@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CTapedeck
+import TestSupport
 import Testing
 import Timeline
 
@@ -42,7 +43,7 @@ struct RTPTimeTests {
 
     @Test(arguments: [UInt64(1), 2, 3, 0xC0FFEE])
     func agreesOnRandomSequences(seed: UInt64) {
-        var random = SeededRandom(state: seed)
+        var random = SeededGenerator(seed: seed)
         self.expectAgreement((0..<20_000).map { _ in UInt32(truncatingIfNeeded: random.next()) })
         // A likely stream: small steps, some of them back.
         var time = UInt32(truncatingIfNeeded: random.next())

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CTapedeck
+import TestSupport
 import Testing
 
 @testable import GStreamer
@@ -38,7 +39,7 @@ extension AllGStreamer {
 
         /// RTP with every form of header.
         static func packets(_ count: Int, from first: Int, step: Int, sources: UInt32 = 1) -> [[UInt8]] {
-            var random = SeededRandom(state: UInt64(first))
+            var random = SeededGenerator(seed: UInt64(first))
             return (0..<count).map { number in
                 let sequence = UInt16(truncatingIfNeeded: first + number / Int(sources) * step)
                 let contributors = number % 5 == 0 ? 3 : 0
@@ -76,7 +77,7 @@ extension AllGStreamer {
             let receiver = try Receiver()
             let packets = Self.packets(3000, from: 65_000, step: 3)
             let protected = try SourceGuardTests.protected(packets)
-            var random = SeededRandom(state: 4)
+            var random = SeededGenerator(seed: 4)
             let order = (0..<packets.count).filter { $0 == 0 || Int.random(in: 0..<3, using: &random) > 0 }
                 .map { (place: $0 + ($0 == 0 ? 0 : Int.random(in: 0..<20, using: &random)), number: $0) }
                 .sorted { ($0.place, $0.number) < ($1.place, $1.number) }
@@ -89,7 +90,7 @@ extension AllGStreamer {
             let receiver = try Receiver()
             let packets = Self.packets(20_000, from: 65_000, step: 1)
             let protected = try SourceGuardTests.protected(packets)
-            var random = SeededRandom(state: 11)
+            var random = SeededGenerator(seed: 11)
             var (newest, seen) = (300, Set<Int>())
             #expect(receiver.open(protected[newest]) != nil)
             seen.insert(newest)
@@ -131,7 +132,7 @@ extension AllGStreamer {
         @Test func refusesWhatWasChanged() throws {
             let receiver = try Receiver()
             let packets = Self.packets(200, from: 1, step: 1)
-            var random = SeededRandom(state: 9)
+            var random = SeededGenerator(seed: 9)
             for (packet, plain) in zip(try SourceGuardTests.protected(packets), packets) {
                 for _ in 0..<20 {
                     var forged = packet
@@ -149,7 +150,7 @@ extension AllGStreamer {
 
         @Test func refusesWhatIsNoRTP() throws {
             let receiver = try Receiver()
-            var random = SeededRandom(state: 2)
+            var random = SeededGenerator(seed: 2)
             for size in 0..<200 {
                 for first in [0x80, 0x90, 0x9F, 0xFF, 0x00] as [UInt8] {
                     var bytes = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -3,6 +3,7 @@
 import CGStreamer
 import CTapedeck
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import GStreamer
@@ -240,7 +241,7 @@ extension AllGStreamer {
         @Test func judgesAsTheDecoderDoes() throws {
             let packets = SRTPReceiverTests.packets(6000, from: 60_000, step: 37, sources: 4)
             let protected = try Self.protected(packets)
-            var random = SeededRandom(state: 21)
+            var random = SeededGenerator(seed: 21)
             var arrivals: [(place: Int, packet: [UInt8])] = []
             for (number, packet) in protected.enumerated() where Int.random(in: 0..<10, using: &random) > 0 {
                 let delay = Int.random(in: 0..<4, using: &random) == 0 ? Int.random(in: 0..<40, using: &random) : 0

@@ -2,6 +2,7 @@
 
 import Basics
 import CGStreamer
+import TestSupport
 import Testing
 import Timeline
 
@@ -385,7 +386,7 @@ extension AllGStreamer {
             )
             defer { output.stop() }
             output.pipeline.protectDepayloaders()
-            var random = SeededRandom(state: seed)
+            var random = SeededGenerator(seed: seed)
             for number in 0..<4000 as Range<Int> where Int.random(in: 0..<30, using: &random) > 0 {
                 let size = Int.random(in: 0...6, using: &random)
                 var payload = (0..<size).map { _ in UInt8.random(in: 0...255, using: &random) }

@@ -5,7 +5,7 @@ import FoundationEssentials
 import HTTPRequests
 import NIOSSL
 import Synchronization
-import TestCertificates
+import TestSupport
 import Testing
 
 @Suite(.serialized, .timeLimit(.minutes(5))) struct HTTPClientTests {

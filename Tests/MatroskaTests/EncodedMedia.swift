@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Basics
+import TestSupport
 import Testing
 
 @testable import Matroska
@@ -23,10 +24,10 @@ struct EncodedMedia: Sendable {
 
     /// Two seconds of each at 25 frames a second.
     private static func make() throws -> EncodedMedia {
-        let folder = try Tool.Folder()
+        let folder = try TemporaryFolder()
         let path = folder.path
         let x264 = ["-c:v", "libx264", "-preset", "ultrafast", "-g", "25", "-bsf:v", "h264_metadata=aud=insert"]
-        let result = try Tool.run(
+        let result = try Command.run(
             "ffmpeg",
             [
                 "-v", "error", "-f", "lavfi", "-i", "testsrc2=size=320x240:rate=25:duration=2", "-f", "lavfi", "-i",
@@ -44,7 +45,7 @@ struct EncodedMedia: Sendable {
                     "-map", "2:a", "-c:a", "pcm_alaw", "-ar", "8000", path + "/pcma.mka",
                 ]
         )
-        try #require(result.status == 0, "ffmpeg: \(result.errors)")
+        try #require(result.status == 0, "ffmpeg: \(result.standardError)")
         return EncodedMedia(
             vp8: Self.ivfFrames(try Tool.read(path + "/vp8.ivf")),
             vp9: Self.ivfFrames(try Tool.read(path + "/vp9.ivf")),

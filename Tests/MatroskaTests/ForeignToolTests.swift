@@ -2,6 +2,7 @@
 
 internal import Basics
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Matroska
@@ -34,9 +35,9 @@ import Testing
     }
 
     static func identify(_ path: String) throws -> Identification {
-        let result = try Tool.run("mkvmerge", ["--identify", "-F", "json", path])
+        let result = try Command.run("mkvmerge", ["--identify", "-F", "json", path])
         #expect(result.status == 0)
-        return try JSONDecoder().decode(Identification.self, from: Data(result.output.utf8))
+        return try JSONDecoder().decode(Identification.self, from: result.standardOutput)
     }
 
     static func pad(_ codec: MediaCodec) -> String { codec.kind == .video ? "video_0" : "audio_0" }
@@ -69,11 +70,11 @@ import Testing
     @Test(arguments: MediaCodec.allCases)
     func aFinishedRecordingIsReadByAll(codec: MediaCodec) throws {
         let file = try SampleFile.recording(codec)
-        let folder = try Tool.Folder()
-        let path = try folder.write(file.finished, "track.mkv")
+        let folder = try TemporaryFolder()
+        let path = try folder.file("track.mkv", file.finished)
 
-        #expect(try Tool.ffmpegComplaints(path) == "")
-        let probe = try Tool.ffprobe(path)
+        #expect(try Command.complaints(about: path) == "")
+        let probe = try Probe(path)
         #expect(probe.streams.map(\.codec_name) == [Self.names[codec]])
         #expect(probe.packets.map { Int($0.size) } == file.units.map(\.payload.count))
         #expect(
@@ -90,14 +91,14 @@ import Testing
         #expect(identification.tracks.map(\.properties.codec_id) == [codec.codecID])
         #expect(identification.container.properties.duration.map { Int64($0) / 1_000_000 } == duration / 1_000_000)
 
-        let info = try Tool.run("mkvinfo", ["-a", path])
+        let info = try Command.run("mkvinfo", ["-a", path])
         #expect(info.status == 0)
-        for part in ["Seek head", "Cues", "Cluster", "Duration"] { #expect(info.output.contains(part)) }
-        #expect(!info.output.contains("EBMLUnknown") && !info.output.contains("size unknown"))
+        for part in ["Seek head", "Cues", "Cluster", "Duration"] { #expect(info.text.contains(part)) }
+        #expect(!info.text.contains("EBMLUnknown") && !info.text.contains("size unknown"))
 
         let remuxed = folder.path + "/remuxed.mkv"
-        let merge = try Tool.run("mkvmerge", ["-o", remuxed, path])
-        #expect(merge.status == 0, "mkvmerge: \(merge.output)")
+        let merge = try Command.run("mkvmerge", ["-o", remuxed, path])
+        #expect(merge.status == 0, "mkvmerge: \(merge.text)")
         #expect(try Tool.gstreamerBuffers(path, pads: [Self.pad(codec)]) == file.units.count)
         // And what mkvmerge made of it, laces and block groups included, comes back through our reader.
         let read = try SampleFile.read(try Tool.read(remuxed))
@@ -115,10 +116,10 @@ import Testing
     @Test(arguments: [MediaCodec.vp8, .h264, .opus])
     func anUnfinishedRecordingIsReadByAll(codec: MediaCodec) throws {
         let file = try SampleFile.recording(codec)
-        let folder = try Tool.Folder()
-        let path = try folder.write(file.bytes, "track.mkv")
-        #expect(try Tool.ffmpegComplaints(path) == "")
-        #expect(try Tool.ffprobe(path).packets.count == file.units.count)
+        let folder = try TemporaryFolder()
+        let path = try folder.file("track.mkv", file.bytes)
+        #expect(try Command.complaints(about: path) == "")
+        #expect(try Probe(path).packets.count == file.units.count)
         let identification = try Self.identify(path)
         #expect(identification.errors.isEmpty && identification.warnings.isEmpty)
         #expect(try Tool.gstreamerBuffers(path, pads: [Self.pad(codec)]) == file.units.count)
@@ -136,7 +137,7 @@ import Testing
             while try reader.nextHead() != nil { count += 1 }
             #expect(count == file.blockEnds.firstIndex { $0 > cut } ?? file.units.count)
         }
-        let folder = try Tool.Folder()
+        let folder = try TemporaryFolder()
         var random = SeededGenerator(seed: 3)
         let last = try #require(file.clusterStarts.last)
         var cuts = [last - 1, last + 1, last + 12, last + 15, file.bytes.count - 1, (start + last) / 2]
@@ -144,14 +145,14 @@ import Testing
         for cut in cuts {
             let bytes = Array(file.bytes.prefix(cut))
             let whole = file.blockEnds.count { $0 <= cut }
-            let torn = try folder.write(bytes, "torn-\(cut).mkv")
+            let torn = try folder.file("torn-\(cut).mkv", bytes)
             // Foreign readers may add the torn block, or lose the one before it.
-            let packets = try Tool.ffprobe(torn).packets.count
+            let packets = try Probe(torn, isDamaged: true).packets.count
             #expect((whole - 1...whole + 1).contains(packets), "cut at \(cut)")
             let repaired = SampleFile.applying(try Repair.plan(MemorySource(bytes)), to: bytes)
-            let path = try folder.write(repaired, "repaired-\(cut).mkv")
-            #expect(try Tool.ffmpegComplaints(path) == "", "cut at \(cut)")
-            #expect(try Tool.ffprobe(path).packets.count == whole, "cut at \(cut)")
+            let path = try folder.file("repaired-\(cut).mkv", repaired)
+            #expect(try Command.complaints(about: path) == "", "cut at \(cut)")
+            #expect(try Probe(path).packets.count == whole, "cut at \(cut)")
             #expect(try Tool.gstreamerBuffers(path, pads: [Self.pad(codec)]) == whole, "cut at \(cut)")
             let identification = try Self.identify(path)
             #expect(identification.errors.isEmpty && identification.warnings.isEmpty)
@@ -188,17 +189,17 @@ import Testing
             tags: [Tag(name: "ROOM", value: "standup"), Tag(trackUID: tracks[2].uid, name: "ARTIST", value: "Ann")]
         )
         for unit in units { try file.append(unit: unit.unit, codec: unit.codec, track: unit.track, time: unit.time) }
-        let folder = try Tool.Folder()
-        let path = try folder.write(file.finished, "call.mkv")
+        let folder = try TemporaryFolder()
+        let path = try folder.file("call.mkv", file.finished)
 
-        #expect(try Tool.ffmpegComplaints(path) == "")
-        let probe = try Tool.ffprobe(path)
+        #expect(try Command.complaints(about: path) == "")
+        let probe = try Probe(path)
         #expect(probe.streams.map(\.codec_name) == ["vp8", "h264", "opus", "vp9"])
         #expect(probe.packets.count == units.count)
         for (index, entry) in codecs.enumerated() {
             #expect(probe.packets.count { $0.stream_index == index } == entry.1.count)
         }
-        #expect(probe.chapters.map { $0.tags["title"] } == ["Ann joins", "Bob joins"])
+        #expect(probe.chapters.map { $0.tags?["title"] } == ["Ann joins", "Bob joins"])
         #expect(probe.format.tags?["title"] == "Stand-up")
         #expect(probe.format.tags?["ROOM"] == "standup")
         #expect(probe.format.tags?["creation_time"]?.hasPrefix("2023-01-01T00:00:00") == true)
@@ -208,22 +209,22 @@ import Testing
         let pads = ["video_0", "video_1", "audio_0", "video_2"]
         #expect(try Tool.gstreamerBuffers(path, pads: pads) == units.count)
         // Seeking uses the cues: the first packet after a seek to 1.4 s is the keyframe at 1 s.
-        let seek = try Tool.run(
+        let seek = try Command.run(
             "ffprobe",
             [
                 "-v", "error", "-select_streams", "v:0", "-read_intervals", "1.4%+#1", "-show_entries",
                 "packet=pts_time,flags", "-of", "csv=p=0", path,
             ]
         )
-        #expect(seek.output.hasPrefix("1.000000,K"))
+        #expect(seek.text.hasPrefix("1.000000,K"))
     }
 
     /// Files of other muxers: known sizes, checksums, block groups, laces, cues in front.
     @Test func filesOfOthersAreRead() throws {
         let media = try EncodedMedia.shared()
-        let folder = try Tool.Folder()
-        let vp8 = try folder.write(try SampleFile.recording(.vp8).finished, "vp8.mkv")
-        let opus = try folder.write(try SampleFile.recording(.opus).finished, "opus.mkv")
+        let folder = try TemporaryFolder()
+        let vp8 = try folder.file("vp8.mkv", try SampleFile.recording(.vp8).finished)
+        let opus = try folder.file("opus.mkv", try SampleFile.recording(.opus).finished)
         let outputs: [(String, String, [String])] = [
             ("ffmpeg", "f.mkv", ["-v", "error", "-i", vp8, "-i", opus, "-map", "0", "-map", "1", "-c", "copy"]),
             (
@@ -234,8 +235,8 @@ import Testing
         ]
         for (program, name, arguments) in outputs {
             let path = folder.path + "/" + name
-            let result = try Tool.run(program, arguments + [path])
-            #expect(result.status == 0, "\(program): \(result.output)\(result.errors)")
+            let result = try Command.run(program, arguments + [path])
+            #expect(result.status == 0, "\(program): \(result.text)\(result.standardError)")
             let bytes = try Tool.read(path)
             let reader = try Reader(MemorySource(bytes))
             #expect(reader.tracks.map(\.codec) == [.vp8, .opus])
@@ -251,7 +252,7 @@ import Testing
             #expect(try SampleFile.read(repaired).tornTailOffset == nil)
             #expect(try SampleFile.read(repaired).units.count > 50)
             #expect(try Repair.plan(MemorySource(repaired)).isEmpty)
-            let identification = try Self.identify(try folder.write(repaired, "repaired-" + name))
+            let identification = try Self.identify(try folder.file("repaired-" + name, repaired))
             #expect(identification.errors.isEmpty)
         }
     }

@@ -5,6 +5,7 @@ import Foundation
 import Matroska
 import Storage
 import Synchronization
+import TestSupport
 import Testing
 import Timeline
 

@@ -5,6 +5,7 @@ import Foundation
 import Matroska
 import Recording
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

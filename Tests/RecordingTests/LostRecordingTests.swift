@@ -4,6 +4,7 @@ import Basics
 import Foundation
 import Matroska
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

@@ -3,6 +3,7 @@
 internal import Basics
 import Matroska
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

@@ -6,6 +6,7 @@ import Glibc
 import Matroska
 import Storage
 import Synchronization
+import TestSupport
 import Testing
 import Timeline
 

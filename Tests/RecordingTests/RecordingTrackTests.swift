@@ -3,6 +3,7 @@
 import Basics
 import Matroska
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

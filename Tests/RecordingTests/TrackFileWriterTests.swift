@@ -5,6 +5,7 @@ import FoundationEssentials
 import Glibc
 import Matroska
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

@@ -2,6 +2,7 @@
 
 import Basics
 import Signalling
+import TestSupport
 import Testing
 
 @testable import RoomServer
@@ -171,7 +172,7 @@ extension RunningServer {
         @Test func randomBytesAreSurvived() async throws {
             try await withServer { port in
                 let (ann, _) = try RawWebSocket.member(port: port, room: "r")
-                var random = SeededGenerator(state: 2026)
+                var random = SeededGenerator(seed: 2026)
                 for round in 0..<200 {
                     let noise = (0..<Int.random(in: 1...300, using: &random)).map { _ in
                         UInt8.random(in: 0...255, using: &random)

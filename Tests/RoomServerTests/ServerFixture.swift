@@ -55,18 +55,5 @@ func waitForHealth(port: Int, _ isAsWanted: (JSONValue) -> Bool) async throws {
     Issue.record("the server's counts stay at \(try health(port: port).text)")
 }
 
-/// The same numbers in every run (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-}
-
 /// The suites that run servers, one test after the other: they block on sockets and count descriptors.
 @Suite(.serialized, .timeLimit(.minutes(5))) enum RunningServer {}

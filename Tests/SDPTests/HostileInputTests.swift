@@ -2,21 +2,11 @@
 
 import Basics
 import SDP
+import TestSupport
 import Testing
 
 /// Whatever a peer sends ends in a description or an error, and nothing that goes to webrtcbin is ever malformed.
 @Suite struct HostileInputTests {
-    /// SplitMix64, so that a failing mutation can be repeated.
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-        mutating func next() -> UInt64 {
-            self.state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = self.state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
 
     /// Drives a text as first and as later offer, or as answer; checks what would go to webrtcbin.
     private func drive(_ text: String, asAnswer: Bool) throws {
@@ -76,7 +66,7 @@ import Testing
 
     @Test(arguments: Fixture.mutated)
     func randomMutations(_ fixture: Fixture) throws {
-        var generator = Generator(state: 20_261_121)
+        var generator = SeededGenerator(seed: 20_261_121)
         let original = Array(fixture.text.utf8)
         for _ in 0..<40 {
             var bytes = original

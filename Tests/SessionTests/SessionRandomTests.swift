@@ -2,22 +2,11 @@
 
 import Session
 import Signalling
+import TestSupport
 import Testing
 
 /// Random inputs in any order, from a fixed seed, against rules that must always hold.
 @Suite struct SessionRandomTests {
-    /// SplitMix64, so that a failure comes back with its seed.
-    private struct Generator: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            self.state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = self.state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
 
     /// The open objects of a driver.
     private struct World {
@@ -71,7 +60,7 @@ import Testing
 
     private static let peers = ["a", "b", "c", "d", "e"].map { PeerID($0) }
 
-    private static func sdp(_ generator: inout Generator) -> String {
+    private static func sdp(_ generator: inout SeededGenerator) -> String {
         if Int.random(in: 0..<20, using: &generator) == 0 { return "garbage" }
         return SessionHarness.sdp(
             session: "\(Int.random(in: 0..<4, using: &generator))",
@@ -81,7 +70,7 @@ import Testing
         )
     }
 
-    private static func candidate(_ generator: inout Generator) -> ICECandidate {
+    private static func candidate(_ generator: inout SeededGenerator) -> ICECandidate {
         let suffix = ["", " ufrag u", " ufrag u1", " ufrag"].randomElement(using: &generator) ?? ""
         return ICECandidate(
             line: "candidate:\(UInt8.random(in: 0...255, using: &generator))\(suffix)",
@@ -90,7 +79,7 @@ import Testing
         )
     }
 
-    private static func roomEvent(_ generator: inout Generator) -> RoomEvent {
+    private static func roomEvent(_ generator: inout SeededGenerator) -> RoomEvent {
         let peer = Self.peers.randomElement(using: &generator) ?? .unidentified
         return switch Int.random(in: 0..<40, using: &generator) {
         case 0..<3: .joined(ownID: Bool.random(using: &generator) ? nil : peer)
@@ -108,7 +97,7 @@ import Testing
         }
     }
 
-    private static func connectionEvent(_ generator: inout Generator) -> ConnectionEvent {
+    private static func connectionEvent(_ generator: inout SeededGenerator) -> ConnectionEvent {
         switch Int.random(in: 0..<25, using: &generator) {
         case 0..<4: .offerCreated(sdp: Self.sdp(&generator))
         case 4..<9: .answerCreated(sdp: Self.sdp(&generator))
@@ -129,7 +118,7 @@ import Testing
 
     @Test(arguments: UInt64(1)...24)
     func holdsItsPromises(seed: UInt64) throws {
-        var generator = Generator(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var configuration = SessionConfiguration()
         configuration.maximumPeers = 3
         configuration.maximumCandidates = 8

@@ -7,7 +7,7 @@ import NIOWebSocket
 import Signalling
 import SignallingClients
 import Synchronization
-import TestCertificates
+import TestSupport
 import Testing
 
 extension AllSignallingClients {

@@ -3,7 +3,7 @@
 import Foundation
 import Signalling
 import SignallingClients
-import TestCertificates
+import TestSupport
 import Testing
 
 extension AllSignallingClients {

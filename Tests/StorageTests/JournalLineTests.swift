@@ -2,6 +2,7 @@
 
 import Basics
 import Foundation
+import TestSupport
 import Testing
 import Timeline
 

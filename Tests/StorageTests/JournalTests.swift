@@ -3,6 +3,7 @@
 import Basics
 import FoundationEssentials
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import Glibc
 import Storage
+import TestSupport
 import Testing
 
 @Suite struct RecordingFileTests {

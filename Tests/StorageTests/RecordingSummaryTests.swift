@@ -4,6 +4,7 @@ import Basics
 import FoundationEssentials
 import Glibc
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

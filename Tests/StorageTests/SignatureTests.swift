@@ -3,6 +3,7 @@
 import Foundation
 import Platform
 import Storage
+import TestSupport
 import Testing
 
 @Suite struct SignatureTests {

@@ -2,6 +2,7 @@
 
 import FoundationEssentials
 import Storage
+import TestSupport
 import Testing
 
 /// Messages about a path that cannot be a storage directory.

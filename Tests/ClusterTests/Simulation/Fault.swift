@@ -55,24 +55,6 @@ struct Fault: CustomStringConvertible {
     }
 }
 
-/// SplitMix64, so that a failure comes back with its seed.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    /// A number of a range: cheaper than `Int.random` in a debug build.
-    mutating func pick(_ range: ClosedRange<Int>) -> Int {
-        range.lowerBound + Int(self.next() >> 1) % (range.upperBound - range.lowerBound + 1)
-    }
-}
-
 /// A bug in the code around the machine, of which each must be found.
 enum PlantedFault: CaseIterable {
     case comparesIgnored

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Cluster
+import TestSupport
 
 /// A cluster in simulated time: real machines, a simulated store, room server, network and clocks.
 ///
@@ -45,10 +46,10 @@ final class Simulation {
 
     init(seed: UInt64, size: Size = Size(), planted: PlantedFault? = nil, faults: [Fault]? = nil) {
         (self.seed, self.size, self.planted) = (seed, size, planted)
-        var random = SeededGenerator(state: seed)
+        var random = SeededGenerator(seed: seed)
         self.faults = faults ?? Self.faults(size, &random)
         // The same call whichever faults are left.
-        random = SeededGenerator(state: seed ^ 0x5EED)
+        random = SeededGenerator(seed: seed ^ 0x5EED)
         let names = (0..<size.rooms).map { "room-\($0)" }
         self.roomNames = names
         self.rebalancing = [.empty, .never, .always][random.pick(0...2)]

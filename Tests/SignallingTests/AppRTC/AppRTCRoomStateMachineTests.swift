@@ -2,6 +2,7 @@
 
 import Basics
 import Session
+import TestSupport
 import Testing
 
 @testable import Signalling
@@ -479,7 +480,7 @@ import Testing
 
     @Test(arguments: UInt64(1)...12)
     func survivesAnythingInAnyOrder(seed: UInt64) throws {
-        var generator = SplitMix64(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         var room = try AppRTCBench()
         room.bench.feed(.attempt(note: nil))
         let bodies = [

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Signalling
+import TestSupport
 import Testing
 
 @Suite struct EngineIOPayloadTests {
@@ -117,7 +118,7 @@ import Testing
 
     /// A cut or altered body is refused or read, never a trap.
     @Test func survivesNoise() {
-        var generator = SplitMix64(seed: 0x7461_7065)
+        var generator = SeededGenerator(seed: 0x7461_7065)
         let seeds =
             Self.versionThree.map { [UInt8]($0.payload.utf8) }
             + Self.versionThree.map { EngineIOPayload.encodeOctets($0.packets) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Signalling
+import TestSupport
 import Testing
 
 @Suite struct EngineIOSessionStateMachineTests {
@@ -300,7 +301,7 @@ import Testing
             { $0.timerFired(.heartbeat) }, { $0.timerFired(.pong) }, { $0.timerFired(.silence) },
             { $0.timerFired(.upgrade) }, { $0.timerFired(.opening) }, { $0.timerFired(.close) },
         ]
-        var generator = SplitMix64(seed: 0x656e_6769)
+        var generator = SeededGenerator(seed: 0x656e_6769)
         for first in events.indices {
             var machine = Self.machine(place)
             var ends = 0

@@ -2,6 +2,7 @@
 
 import Basics
 import Session
+import TestSupport
 import Testing
 
 @testable import Signalling
@@ -38,7 +39,7 @@ import Testing
         }
     }
 
-    private static func input(_ generator: inout SplitMix64, _ bench: JanusBench) -> SignallingInput {
+    private static func input(_ generator: inout SeededGenerator, _ bench: JanusBench) -> SignallingInput {
         let peers = [JanusBench.place, JanusBench.feed, PeerID("21"), PeerID("22"), PeerID("x")]
         let peer = peers.randomElement(using: &generator) ?? JanusBench.feed
         switch Int.random(in: 0..<30, using: &generator) {
@@ -65,7 +66,7 @@ import Testing
 
     @Test(arguments: UInt64(1)...8, ["janus+ws://h/?room=1", "janus+http://h/?room=1"])
     func holdsItsPromises(_ seed: UInt64, _ url: String) throws {
-        var generator = SplitMix64(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         var bench = try JanusBench(url, sends: true)
         bench.call.feed(.attempt(note: nil))
         for _ in 0..<600 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Session
+import TestSupport
 import Testing
 
 @testable import Signalling
@@ -189,7 +190,7 @@ import Testing
     }
 
     @Test func survivesNoise() {
-        var generator = SplitMix64(seed: 36)
+        var generator = SeededGenerator(seed: 36)
         let pieces = [
             "{", "}", "|", "\"", "event", ":", "offer", ",", "sdp", "\\", "\u{e9}", "1", "null", "[", "{}|", "\r\n",
             #"{"event":"offer","sdp":"v=0\r\no=- 1 1 IN IP4 0.0.0.0\r\n"}|"#, #"{"event":"answer","sdp":"v=0"}|"#,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+import TestSupport
 import Testing
 
 @testable import Signalling
@@ -18,7 +19,7 @@ import Testing
         "inviteID", "to",
     ]
 
-    private static func input(_ random: inout SplitMix64) -> SignallingInput {
+    private static func input(_ random: inout SeededGenerator) -> SignallingInput {
         let peer = PeerID(["p", "q", "us", "z"].randomElement(using: &random) ?? "p")
         switch Int.random(in: 0..<16, using: &random) {
         case 0: return .attempt(note: Bool.random(using: &random) ? "note" : nil)
@@ -56,7 +57,7 @@ import Testing
         let url = try RoomURL(parsing: "skyrtc+ws://h/ws?room=100&" + query)
         let address = try #require(url.address as? RoomURL.SkyRTC)
         for seed in 0..<12 as Range<UInt64> {
-            var random = SplitMix64(seed: seed)
+            var random = SeededGenerator(seed: seed)
             var machine = address.makeMachine(SignallingOptions(policy: .persistent))
             for _ in 0..<300 {
                 for action in machine.handle(Self.input(&random)) {

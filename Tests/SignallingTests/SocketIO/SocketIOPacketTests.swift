@@ -2,6 +2,7 @@
 
 import Basics
 import Signalling
+import TestSupport
 import Testing
 
 @Suite struct SocketIOPacketTests {
@@ -75,7 +76,7 @@ import Testing
     }
 
     @Test func survivesNoise() {
-        var generator = SplitMix64(seed: 0x6465_636b)
+        var generator = SeededGenerator(seed: 0x6465_636b)
         let seeds = [
             #"2["message","1",{"sdp":"v=0","type":"offer"}]"#, "51-[\"f\"]", "0/n,{\"sid\":\"x\"}", "62-5[null]",
         ]

@@ -2,6 +2,7 @@
 
 import Basics
 import Signalling
+import TestSupport
 import Testing
 
 @Suite struct SocketIORoomStateMachineTests {
@@ -456,7 +457,7 @@ import Testing
     /// Altered packets in every state: never a trap, and never `leave` from a server's doing.
     @Test(arguments: Phase.allCases)
     func survivesNoise(_ phase: Phase) {
-        var generator = SplitMix64(seed: 0x726f_6f6d)
+        var generator = SeededGenerator(seed: 0x726f_6f6d)
         let seeds = [
             #"0{"sid":"d"}"#, "1", #"2["joined","r","d",{"mesh":true,"peers":["p","q"]}]"#, #"2["otherjoin","r","q"]"#,
             #"2["bye","r","p"]"#, #"2["leaved","r","d"]"#, #"2["full","r","d"]"#,

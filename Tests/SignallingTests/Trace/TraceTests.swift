@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+import TestSupport
 import Testing
 
 @testable import Signalling
@@ -219,7 +220,7 @@ import Testing
     }
 
     @Test func damagedTracesNeverTrap() {
-        var generator = SplitMix64(seed: 11)
+        var generator = SeededGenerator(seed: 11)
         let good = Array(Self.trace(Self.call).utf8)
         var read = 0
         for _ in 0..<400 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import Signalling
@@ -56,7 +57,7 @@ import Testing
     }
 
     @Test func neverTrapsOnRandomBytes() {
-        var random = SplitMix64(seed: 2025)
+        var random = SeededGenerator(seed: 2025)
         let alphabet = Array("<>;=,\"\\ \tarel-sticuno:\u{E9}")
         for _ in 0..<2000 {
             let length = Int.random(in: 0...60, using: &random)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import TestSupport
 import Testing
 
 @testable import Signalling
@@ -217,7 +218,7 @@ import Testing
 
     @Test func neverTrapsAndNeverAsksForMoreAfterItsEnd() throws {
         for seed in UInt64(1)...300 {
-            var random = SplitMix64(seed: seed)
+            var random = SeededGenerator(seed: seed)
             let direction: WHIPDirection = Bool.random(using: &random) ? .play : .publish
             var bench = WHIPBench(try WHIPWire.machine(direction, policy: .persistent))
             var isEnded = false
@@ -230,7 +231,7 @@ import Testing
         }
     }
 
-    private static func input(_ bench: WHIPBench, _ random: inout SplitMix64) throws -> SignallingInput {
+    private static func input(_ bench: WHIPBench, _ random: inout SeededGenerator) throws -> SignallingInput {
         let peer = PeerID("cam1")
         let statuses = [200, 201, 204, 307, 400, 401, 404, 405, 406, 409, 412, 428, 500, 503]
         switch Int.random(in: 0..<20, using: &random) {

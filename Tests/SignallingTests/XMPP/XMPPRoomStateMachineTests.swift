@@ -2,6 +2,7 @@
 
 import Basics
 import Session
+import TestSupport
 import Testing
 
 @testable import Signalling
@@ -299,7 +300,7 @@ import Testing
     /// Anything in any order: no trap, and never more calls than the limit.
     @Test(arguments: [UInt64(1), 2, 3, 4, 5, 6, 7, 8])
     func anythingInAnyOrder(seed: UInt64) throws {
-        var random = SplitMix64(seed: seed)
+        var random = SeededGenerator(seed: seed)
         var bench = try #require(XMPPBench.online("peer=alice@example.org&call&allow=*&room_server=http://192.0.2.1"))
         let bodies = [
             #"{"roomId":"482913377"}"#, #"{"type":"bye"}"#, "hello", "5",
