@@ -6,7 +6,7 @@ internal import Glibc
 enum BoundedFile {
     /// Why a file was not read.
     struct Failure: Error {
-        /// The reason, for people.
+        /// The reason, human-readable.
         var reason: String
         /// Whether the file was read, and what it holds is wrong.
         var isContents = false
@@ -26,7 +26,7 @@ enum BoundedFile {
 
     private static func bytes(path: String, maximumBytes: Int) throws(Failure) -> [UInt8] {
         guard !path.utf8.contains(0) else { throw Failure(reason: "has a NUL in its name") }
-        // Without waiting: opening a pipe that nobody writes to would block.
+        // Without waiting: opening a pipe without a writer would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Failure(reason: "cannot be opened: \(Self.errorText(errno))") }
         defer { close(descriptor) }

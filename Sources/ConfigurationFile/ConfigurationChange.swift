@@ -6,7 +6,7 @@ public import Model
 ///
 /// Rooms are compared by what they mean, not by how they are written: `30m` and `1800s` are equal.
 public struct ConfigurationChange: Sendable, Hashable {
-    /// The sections beside the rooms.
+    /// The sections besides the rooms.
     public enum Section: String, Sendable, Hashable, CaseIterable {
         /// `storage`.
         case storage

@@ -6,7 +6,7 @@ public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvert
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// The file could not be read; trying again may help.
         case unreadable
-        /// What was read is wrong; the operator has to change it.
+        /// What was read is wrong; the operator must change it.
         case invalid
     }
 

@@ -92,7 +92,7 @@ extension RoomConfiguration {
         return self
     }
 
-    /// Tells of what a patch keeps and sends elsewhere: whoever may change rooms is not to learn the file's secrets.
+    /// Reports each secret that a patch keeps and sends elsewhere: a client that may change rooms must not learn the file's.
     private func refuseSecretsElsewhere(_ patch: JSONValue, _ place: SourceNode.Place?, _ problems: ProblemList) {
         let (changes, room) = (patch.object ?? [:], self.definition.object ?? [:])
         if let url = changes["url"], url != room["url"], changes["secret"] == nil,

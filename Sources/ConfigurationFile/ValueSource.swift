@@ -13,7 +13,7 @@ public protocol ValueSource: Sendable {
 
 /// Why a value is not to be had.
 public struct ValueSourceError: Error, Sendable, Hashable {
-    /// The reason, for people; nothing of the file's contents.
+    /// The reason, human-readable; nothing of the file's contents.
     public var reason: String
 
     /// An error with its reason.

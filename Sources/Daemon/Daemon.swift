@@ -18,7 +18,7 @@ import UnixSignals
 /// The daemon: everything that one configuration wants, until SIGTERM or SIGINT.
 ///
 /// Shutdown goes from the outside in: no more joining, recordings finished, rooms left, exports worked on for a while,
-/// then the interface and the webhooks end.
+/// then the HTTP API and the webhooks end.
 public struct Daemon: Sendable {
     /// How long exports are worked on when the daemon ends; what is left runs after the next start.
     private static let exportLimit = Duration.seconds(20)
@@ -69,7 +69,7 @@ public struct Daemon: Sendable {
 
     /// Runs until a signal ends it and everything is finished.
     ///
-    /// - Parameter onListening: called once with the port of the interface.
+    /// - Parameter onListening: called once with the port of the HTTP API.
     public func run(onListening: @escaping @Sendable (Int) -> Void) async throws {
         let storage = try self.makeStorage()
         let lock = try Self.hold(storage)
@@ -166,7 +166,7 @@ public struct Daemon: Sendable {
             }
         )
         await reloader.serve(control)
-        // Before the interface listens: a room of the configuration is never unknown to it.
+        // Before the HTTP API listens: a room of the configuration is never unknown to it.
         await supervisor.takeUpRooms()
         let cluster = self.cluster(supervisor, life: life)
         if let cluster { await supervisor.join { cluster.note($0) } }
@@ -182,7 +182,7 @@ public struct Daemon: Sendable {
         let watchdog = ServiceWatchdog(
             notifier: notifier,
             backend: backend,
-            // The rest is for the interface and the webhooks.
+            // The rest is for the HTTP API and the webhooks.
             stopLimit: self.configuration.workers.stopLimit * (cluster == nil ? 1 : 2) + Self.exportLimit
                 + .seconds(30),
             listening: listening
@@ -259,7 +259,7 @@ public struct Daemon: Sendable {
 }
 
 extension ControlConfiguration {
-    /// What the configuration file says of the interface.
+    /// What the configuration file says of the HTTP API.
     init(_ api: APIConfiguration) {
         self.init(host: api.host, port: api.port)
         self.tls = api.tls.map { TLS(certificateFile: $0.certificate, keyFile: $0.key) }

@@ -94,7 +94,7 @@ extension Fleet {
         guard self.settings.roomsPerWorker > 1, !wantsIsolation else { return nil }
         return self.workers.filter { _, worker in
             switch worker.phase {
-            // Nobody comes to a worker that has a room to leave and does not: so it ends some day.
+            // A worker that should leave a room and does not gets no other room: so it ends some day.
             case .starting, .ready:
                 !worker.isExclusive && worker.rooms.count < self.settings.roomsPerWorker
                     && !worker.rooms.contains { self.rooms[$0]?.isOverdue == true }
@@ -144,7 +144,7 @@ extension Fleet {
         }
     }
 
-    /// A room that was left in order: forgotten, joined anew, or idle.
+    /// A room that was left in order: forgotten, joined again, or idle.
     mutating func settle(_ name: String, reason: String, _ now: Duration) {
         guard let room = self.rooms[name] else { return }
         if room.isRemoved {
@@ -152,7 +152,7 @@ extension Fleet {
         } else if room.isWanted, !self.isStopping {
             self.assign(name, now)
         } else {
-            // Nobody goes on with what a worker that died left there.
+            // No worker continues what one that died left there.
             if !room.isWanted { self.rooms[name]?.unfinished = nil }
             self.rooms[name]?.enter(.idle, reason: reason, now: now)
         }

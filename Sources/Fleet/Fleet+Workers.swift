@@ -22,7 +22,7 @@ extension Fleet {
         case .ready(let version, let processID):
             self.ready(id, version, processID, now)
         case .heartbeat(let vitals):
-            // Nothing else is a sign of life: the rooms of a worker that do not hang go on telling of themselves.
+            // Nothing else is a sign of life: the rooms of a worker that do not hang still report.
             if case .ready = worker.phase { self.workers[id]?.phase = .ready(heard: now) }
             if let before = worker.vitals {
                 // One second apart, give or take a late line.
@@ -81,7 +81,7 @@ extension Fleet {
     private mutating func notJoined(_ name: String, _ reason: String, _ now: Duration) {
         switch self.rooms[name]?.phase {
         case .joining:
-            // The worker goes on trying; people want to know once for each reason.
+            // The worker still tries; operators want to know once for each reason.
             guard self.rooms[name]?.reason != reason else { return }
             self.rooms[name]?.enter(.joining, reason: reason, now: now)
             self.report(.unreachable(room: name, reason: reason))
@@ -126,7 +126,7 @@ extension Fleet {
         return now + self.settings.refusalDelay.varied(by: 900...1100, random: random)
     }
 
-    /// The server put us out of a room: whoever did it meant it, so we stay away for a time, or until somebody asks.
+    /// The server kicked us: a moderator meant it, so we stay away for a time, or until an operator asks.
     private mutating func kicked(_ name: String, _ reason: String, _ now: Duration) {
         guard let room = self.rooms[name], room.isWanted, !self.isStopping else {
             self.settle(name, reason: reason, now)
@@ -186,7 +186,7 @@ extension Fleet {
         }
     }
 
-    /// Nobody's limit runs while we do not look.
+    /// No limit runs while we do not look.
     mutating func stalled(_ duration: Duration, _ now: Duration) {
         guard duration > .zero else { return }
         for (id, worker) in self.workers {
@@ -234,7 +234,7 @@ extension Fleet {
         guard let id = self.rooms[name]?.worker, let worker = self.workers[id] else { return }
         let limit = self.settings.stop.process
         let reason = "did not leave \(name) within \(limit)"
-        // One that ends has a limit of its own.
+        // One that ends has a separate limit.
         if case .ending(let deadline) = worker.phase {
             self.rooms[name]?.phase = .leaving(deadline: deadline)
             return

@@ -10,17 +10,17 @@ public enum FleetInput: Sendable, Hashable {
     case remove(room: String)
     /// Whether we should be in a room.
     case want(room: String, Bool, because: String = "it is not wanted")
-    /// Somebody asks for the room now: what failed before is forgotten.
+    /// An operator asks for the room now: what failed before is forgotten.
     case retry(room: String)
     /// A line of a worker.
     case event(WorkerID, WorkerEvent)
-    /// A worker's process ended, or could not be started; `wasSignal` if a signal ended it: a crash, or somebody who
+    /// A worker's process ended, or could not be started; `wasSignal` if a signal ended it: a crash, or an operator who
     /// killed it.
     case exited(WorkerID, reason: String, wasSignal: Bool = false)
     /// Time has passed.
     case tick
-    /// This process itself did nothing for so long, as the whole machine may have: what workers said meanwhile is yet to
-    /// be read, and whoever had a time limit could not keep it.
+    /// This process itself did nothing for so long, as the whole machine may have: what workers said in that time is yet to
+    /// be read, and a worker with a time limit could not keep it.
     case stalled(Duration)
     /// Everything ends: recordings are finished, rooms left.
     case stop
@@ -62,7 +62,7 @@ public enum FleetEvent: Sendable, Hashable {
 
 /// Who or what ended a worker's process.
 public enum WorkerEndCause: Sendable, Hashable {
-    /// It ended by itself, or could not be started.
+    /// It ended without a signal, or could not be started.
     case exited
     /// A signal that was none of ours.
     case crashed

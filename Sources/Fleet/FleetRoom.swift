@@ -16,7 +16,7 @@ public struct FleetRoom: Sendable, Hashable {
     ///
     /// Where as many rooms have a worker as `FleetSettings.maximumRooms` allows, a room is `queued` before `starting`.
     public enum Phase: Sendable, Hashable {
-        /// Nobody wants us there.
+        /// No operator wants us there.
         case idle
         /// It waits for the place of another room.
         case queued
@@ -28,7 +28,7 @@ public struct FleetRoom: Sendable, Hashable {
         case joined
         /// Its worker was told to leave; it is ended at `deadline`, if that costs no other room.
         case leaving(deadline: Duration)
-        /// The next try is at `until`: workers failed, or the server put us out.
+        /// The next try is at `until`: workers failed, or the server kicked us.
         case backingOff(until: Duration)
         /// It cannot work; a change or a request starts another try, or the time `until`; nil leaves it to people.
         case failed(until: Duration?)
@@ -44,9 +44,9 @@ public struct FleetRoom: Sendable, Hashable {
     public internal(set) var phase = Phase.idle
     /// Since when, since any fixed instant.
     public internal(set) var since: Duration
-    /// Why, for people.
+    /// Why, human-readable.
     public internal(set) var reason: String?
-    /// Why the server refused us the last time, since we were there or somebody asked: it is told once.
+    /// Why the server refused us the last time, since we were there or an operator asked: it is reported once.
     var refusal: String?
     /// Who is there for us.
     public internal(set) var worker: WorkerID?
@@ -54,13 +54,13 @@ public struct FleetRoom: Sendable, Hashable {
     public internal(set) var restarts = 0
     /// The room from inside, as its worker last told.
     public internal(set) var status = RoomStatus()
-    /// The recording that goes on, or that the next worker goes on with.
+    /// The recording in progress, or the one that the next worker continues.
     public internal(set) var unfinished: RecordingReference?
-    /// Workers that were told to go on with `unfinished`, and ended before they said that they do.
+    /// Workers that were to continue `unfinished`, and ended before they reported that they do.
     var failedContinuations = 0
-    /// Whether its worker was told to go on with `unfinished`, and has not said that it does.
+    /// Whether its worker was to continue `unfinished`, and has not reported that it does.
     var isContinuing = false
-    /// Whether the server put us out and we stay away for it.
+    /// Whether the server kicked us and we stay away for it.
     var isKicked = false
     /// Whether it has been left for longer than it may take.
     var isOverdue = false
@@ -77,9 +77,9 @@ public struct FleetRoom: Sendable, Hashable {
     /// How important it is, 0 to 100.
     var priority: Int { self.spec.priority }
 
-    /// The worker that was to go on with the recording ended.
+    /// The worker that was to continue the recording ended.
     ///
-    /// A recording that costs a second worker its life is left to a repair: what comes is recorded anew.
+    /// A recording that costs a second worker its life is left to a repair: what comes is a new recording.
     mutating func workerEnded() {
         guard self.isContinuing else { return }
         self.isContinuing = false
@@ -112,11 +112,11 @@ public struct FleetRoom: Sendable, Hashable {
 public struct FleetWorker: Sendable, Hashable {
     /// Where the process's life is; it only climbs.
     public enum Phase: Sendable, Hashable {
-        /// The process was started and has to say something until `deadline`.
+        /// The process was started and must say something until `deadline`.
         case starting(deadline: Duration)
         /// It takes commands, and was last heard at `heard`.
         case ready(heard: Duration)
-        /// It was told to end, and has to until `deadline`.
+        /// It was ordered to end, and must until `deadline`.
         case ending(deadline: Duration)
         /// It was killed; its end has not been seen yet.
         case killed

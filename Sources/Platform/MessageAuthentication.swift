@@ -11,7 +11,7 @@ public struct MissingHash: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { "libcrypto has no \(self.name) on this host" }
 }
 
-/// Codes that only somebody with the key can make (RFC 2104).
+/// Codes that only a holder of the key can make (RFC 2104).
 public enum MessageAuthentication {
     /// HMAC-SHA-256: 32 bytes; every libcrypto has it.
     public static func sha256(_ message: [UInt8], key: [UInt8]) -> [UInt8] {

@@ -55,9 +55,9 @@ public final class SHA256Hash {
         }
     }
 
-    /// The first eight bytes of the digest of what was added so far, the most significant first; what comes is hashed anew.
+    /// The first eight bytes of the digest of what was added so far, the most significant first; what comes is a new hash.
     ///
-    /// For whoever hashes millions of short texts: nothing is allocated.
+    /// For callers that hash millions of short texts: nothing is allocated.
     public func takePrefix() -> UInt64 {
         withUnsafeTemporaryAllocation(byteCount: 32, alignment: 8) { digest in
             let bytes = digest.bindMemory(to: UInt8.self).baseAddress

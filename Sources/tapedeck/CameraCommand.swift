@@ -143,7 +143,7 @@ struct CameraCommand: AsyncParsableCommand {
         var peers = 0
         /// Those that were members of it.
         var joined = 0
-        /// Those whose media somebody took.
+        /// Those whose media a participant took.
         var connected = 0
         let framesCaptured: UInt64
         let framesEncoded: [String: UInt64]

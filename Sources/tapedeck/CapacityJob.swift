@@ -18,7 +18,7 @@ import Worker
 ///
 /// Media are coded once and sent to every room, so that most of the host is left for what is measured.
 struct CapacityJob: Sendable {
-    /// Where recordings would be; what is recorded meanwhile is deleted.
+    /// Where recordings would be; what is recorded there is deleted.
     var directory: String
     /// How many rooms share a worker in the daemon that is planned.
     var roomsPerWorker: Int

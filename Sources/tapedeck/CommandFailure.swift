@@ -12,7 +12,7 @@ import Worker
 /// The exit codes that users see.
 enum ExitCode: Int32 {
     case success = 0
-    /// Something else is in the way that may pass by itself: worth another try.
+    /// Something else is in the way that may pass: worth another try.
     case unavailable = 1
     case usage = 2
     case notJoined = 3

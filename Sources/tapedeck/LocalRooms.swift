@@ -3,13 +3,13 @@
 import Logging
 import RoomServer
 
-/// A room server of this process, on loopback, for a command that needs rooms of its own.
+/// A room server of this process, on loopback, for a command that needs separate rooms.
 enum LocalRooms {
     /// Serves while `body` runs, which is given the server's `HOST:PORT`.
     ///
     /// - Parameters:
     ///   - roomCapacity: the most members of a room.
-    ///   - purpose: what cannot be if the server ends first, for people.
+    ///   - purpose: what cannot be if the server ends first, human-readable.
     static func serve<Value: Sendable>(
         roomCapacity: Int,
         for purpose: String,

@@ -37,7 +37,7 @@ enum Output {
         fflush(nil)
     }
 
-    /// Prints text as it is: it may be a path that a script goes on with.
+    /// Prints text as it is: it may be a path that a script continues with.
     static func result(_ text: String) {
         print(text)
         fflush(nil)

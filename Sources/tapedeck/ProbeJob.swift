@@ -17,7 +17,7 @@ import Storage
 import Synchronization
 import Worker
 
-/// One call of a test camera with ourselves, or with somebody who sends it back, and what is seen of it.
+/// One call of a test camera with ourselves, or with a participant that sends it back, and what is seen of it.
 ///
 /// What arrives is recorded into a temporary folder like any call, and decoded when the call is over: nothing but the
 /// recorder and the camera runs while it is measured.
@@ -30,7 +30,7 @@ struct ProbeJob: Sendable {
     var wait, duration: Duration
     /// Where what is sent is looked up.
     var pipelines: PipelineCatalogue
-    /// Whether somebody in the room sends back what we send.
+    /// Whether a participant sends back what we send.
     var isEchoed: Bool
     /// Where the signalling of each of our peers is traced.
     var trace: TraceSettings?
@@ -147,7 +147,7 @@ struct ProbeJob: Sendable {
         }
     }
 
-    /// Waits until something is so; false if time is over, a session ended, or somebody interrupts.
+    /// Waits until something is so; false if time is over, a session ended, or the user interrupts.
     @discardableResult
     private func wait(
         _ interrupts: Interrupts,

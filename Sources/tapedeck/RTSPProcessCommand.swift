@@ -21,7 +21,7 @@ struct RTSPProcessCommand: ParsableCommand {
     @OptionGroup var common: CommonOptions
 
     mutating func run() throws {
-        // A terminal sends the first two to the supervisor as well, which decides; a pipe that nobody reads is an end of it.
+        // A terminal sends the first two to the supervisor as well, which decides; a pipe without a reader is an end of it.
         for number in [SIGINT, SIGHUP, SIGPIPE] { signal(number, SIG_IGN) }
         do throws(GStreamerError) {
             try Runtime.initialise()

@@ -227,7 +227,7 @@ struct RecordJob: Sendable {
 
     /// Completes every file, however long the disk takes: the export is what the command is for.
     ///
-    /// Says that it waits, so that who cannot wait interrupts it; `tapedeck export` goes on from there.
+    /// Says that it waits, so that a user who cannot wait interrupts it; `tapedeck export` continues from there.
     private func finish(_ recorder: RecorderThread, reason: String) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

@@ -45,7 +45,7 @@ struct RepairCommand: AsyncParsableCommand {
 
     @OptionGroup var common: CommonOptions
 
-    /// A line that tells the daemon that the repair goes on.
+    /// A line that shows the daemon that the repair is in progress.
     private struct Pulse: Encodable {
         /// Recordings looked at.
         var looked: Int
@@ -64,7 +64,7 @@ struct RepairCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
-        // A terminal that is closed sends it to the daemon as well, which goes on.
+        // A terminal that is closed sends it to the daemon as well, which continues.
         if self.pulse { signal(SIGHUP, SIG_IGN) }
         do {
             let directory = try self.storage.directory

@@ -21,7 +21,7 @@ struct ReplayCommand: ParsableCommand {
 
     /// Larger than what we write, for traces of other limits.
     private static let maximumBytes = 256_000_000
-    /// Longest piece of a value on a line for people.
+    /// Longest piece of a value on a line of text.
     private static let maximumExcerpt = 160
 
     @Argument(help: "The trace.")

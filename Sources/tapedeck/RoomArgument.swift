@@ -9,7 +9,7 @@ import Observability
 import Signalling
 
 extension RoomURL {
-    /// For people, files and logs: without what may be a secret.
+    /// For terminals, files and logs: without what may be a secret.
     var shown: String { Redaction.url(self.description) }
 }
 

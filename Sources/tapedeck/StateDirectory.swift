@@ -4,7 +4,7 @@ internal import FoundationEssentials
 internal import SignallingClients
 
 extension SignallerEnvironment {
-    /// For commands that a person runs: what has to be undone after a crash is kept in `$XDG_STATE_HOME/tapedeck`, or in
+    /// For commands that a person runs: what must be undone after a crash is kept in `$XDG_STATE_HOME/tapedeck`, or in
     /// `~/.local/state/tapedeck` (XDG Base Directory Specification); nothing is kept where no folder can be made.
     static func forCommand(
         _ variables: [String: String] = ProcessInfo.processInfo.environment,

@@ -55,7 +55,7 @@ struct WorkerProcessCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
-        // A terminal that is closed sends it to the supervisor as well, which goes on.
+        // A terminal that is closed sends it to the supervisor as well, which continues.
         signal(SIGHUP, SIG_IGN)
         if let folder = self.export { return try self.export(folder) }
         if let codec = self.still {

@@ -9,7 +9,7 @@ extension PipelineCatalogue {
     static let maximumFiles = 256
     private static let suffix = ".yaml"
 
-    /// The files that are part of the program, with those of an operator's folder instead of or beside them.
+    /// The files that are part of the program, with those of an operator's folder instead of or in addition to them.
     ///
     /// The folder has a folder for each kind, `capture`, `encode`, `record` and `output`, with files `NAME.yaml`; what
     /// begins with a dot, ends with `~` or begins with `README` is passed over. Blocks on the disk.

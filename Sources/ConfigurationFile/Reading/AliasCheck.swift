@@ -3,7 +3,7 @@
 /// Finds YAML texts in which an alias could stand inside of a key.
 ///
 /// The parser hashes keys with all that their aliases stand for, which is exponential in the length of the text. This
-/// check looks at bytes only, without telling quotes and comments, and so refuses a little more than it has to.
+/// check looks at bytes only, without telling quotes and comments, and so refuses a little more than it must.
 struct AliasCheck {
     private let bytes: [UInt8]
 

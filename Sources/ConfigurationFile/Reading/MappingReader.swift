@@ -75,7 +75,7 @@ struct MappingReader {
         self.node(key.name).flatMap { self.read($0, key, path: self.path(of: key.name)) }
     }
 
-    /// The value of a key that has to be there.
+    /// The value of a key that must be there.
     func required<Value>(_ key: Key<Value>) -> Value? {
         if !self.has(key.name) {
             self.problems.add(self.place, self.path(of: key.name), "missing", accepted: key.type.accepted)

@@ -26,7 +26,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
 
     /// Why an expression was not taken.
     public struct ParsingError: Error, Sendable, Hashable {
-        /// What is wrong, for people; begins with the field's name.
+        /// The problem, human-readable; begins with the field's name.
         public var reason: String
     }
 

@@ -3,7 +3,7 @@
 public import Basics
 public import Model
 
-/// Somebody who may use the HTTP interface.
+/// A client that may use the HTTP API.
 public struct APIToken: Sendable, Hashable {
     /// How the token is known.
     public enum Credential: Sendable, Hashable {
@@ -48,7 +48,7 @@ public struct APIConfiguration: Sendable, Hashable {
     public var host = "127.0.0.1"
     /// TCP port; 0 lets the system choose.
     public var port = 8330
-    /// Who may use it; empty only on loopback, where then everybody may.
+    /// Who may use it; empty only on loopback, where then every client may.
     public var tokens: [APIToken] = []
     /// Certificate and key; `nil` speaks plain HTTP.
     public var tls: TLSFiles?

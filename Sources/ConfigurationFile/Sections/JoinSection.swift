@@ -7,7 +7,7 @@ internal import Foundation
 public enum JoinRule: Sendable, Hashable, CustomStringConvertible {
     /// As long as the daemon runs.
     case always
-    /// From when somebody asks until somebody asks otherwise.
+    /// From one request until another request ends it.
     case onDemand
     /// In the windows of a schedule.
     case schedule(Schedule)

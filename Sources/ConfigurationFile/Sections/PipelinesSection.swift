@@ -2,7 +2,7 @@
 
 /// Where pipeline files are.
 public struct PipelinesConfiguration: Sendable, Hashable {
-    /// Absolute path of a folder whose files go beside or before those of the program; `nil` for none.
+    /// Absolute path of a folder whose files are added to those of the program, or replace them; `nil` for none.
     public var directory: String?
 
     /// The program's own files.

@@ -4,7 +4,7 @@ public import Basics
 
 /// The RTSP server.
 public struct RTSPConfiguration: Sendable, Hashable {
-    /// Somebody who may watch.
+    /// A client that may watch.
     public struct User: Sendable, Hashable {
         /// The user's name, unique.
         public var name: String
@@ -18,7 +18,7 @@ public struct RTSPConfiguration: Sendable, Hashable {
     public var host = "127.0.0.1"
     /// TCP port.
     public var port = 8554
-    /// Who may watch; empty only on loopback, where then everybody may.
+    /// Who may watch; empty only on loopback, where then every client may.
     public var users: [User] = []
     /// Certificate and key; `nil` serves without TLS.
     public var tls: TLSFiles?

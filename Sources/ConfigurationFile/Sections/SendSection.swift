@@ -36,7 +36,7 @@ enum SendKeys {
 
     /// When devices are open.
     enum Opening: String, Sendable, Hashable, CaseIterable {
-        /// While somebody receives what they give.
+        /// While a participant receives their media.
         case needed
         /// As long as we are in the room.
         case always

@@ -9,7 +9,7 @@ public struct WebhookConfiguration: Sendable, Hashable {
     ///
     /// It may hold a secret in its path or query: show `target`, not this.
     public var url: Secret
-    /// Scheme, host and port of the URL, for people.
+    /// Scheme, host and port of the URL, human-readable.
     public var target: String
     /// The key of the signature.
     public var secret: Secret
@@ -63,7 +63,7 @@ public struct WebhooksConfiguration: Sendable, Hashable {
     /// Hosts that targets may have, as `hooks.example.org` or `*.example.org`; empty: any, by `https` but for this host.
     public var allowedHosts: [String] = []
 
-    /// Nobody is told.
+    /// No event is sent.
     public init() {}
 
     /// Whether a target may have this host (a name in lower case or an address).

@@ -35,7 +35,7 @@ struct ClockWatch: Sendable {
 
     /// The clock drifts and is corrected by less between two looks.
     private static let largestCorrection = Duration.seconds(3600)
-    /// How long somebody has to notice that it is wrong.
+    /// The time in which an operator can notice that it is wrong.
     private static let doubt = Duration.seconds(86_400)
     /// A host without what kept its clock in time for so long has been made one that has none.
     private static let longestUnsynchronised = Duration.seconds(30 * 86_400)
@@ -47,7 +47,7 @@ struct ClockWatch: Sendable {
     /// When something was last written here, by the wall clock: all that is known where nothing is remembered.
     private let lastWrite: UTCTime?
 
-    /// A watch that goes on from what was remembered.
+    /// A watch that continues from what was remembered.
     init(memory: Memory? = nil, lastWrite: UTCTime? = nil) {
         self.memory = memory
         self.lastWrite = lastWrite

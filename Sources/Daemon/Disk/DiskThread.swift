@@ -4,11 +4,11 @@ import Dispatch
 
 /// The thread of an actor that works with files.
 ///
-/// A disk that hangs holds this thread; the few that all tasks share go on.
+/// A disk that hangs holds this thread; the few that all tasks share continue.
 final class DiskThread: SerialExecutor {
     private let queue: DispatchQueue
 
-    /// A thread of its own, named for debuggers.
+    /// A separate thread, named for debuggers.
     init(name: String) {
         self.queue = DispatchQueue(label: name)
     }

@@ -15,7 +15,7 @@ import Storage
 /// Watches the disk and deletes what is too old or too much.
 ///
 /// Below the free room that the configuration wants video stops first, then everything, cleanly and with an alarm;
-/// with room again, recording goes on. It asks the disk on a thread of its own.
+/// with room again, recording continues. It asks the disk on a separate thread.
 actor Janitor: Service {
     private static let measureInterval = Duration.seconds(1)
     private static let retentionInterval = Duration.seconds(60)
@@ -190,7 +190,7 @@ actor Janitor: Service {
         return isBelieved
     }
 
-    /// A watch that goes on from what the life before knew; nil if that cannot be read now.
+    /// A watch that continues from what the run before knew; nil if that cannot be read now.
     private func remembered() async -> ClockWatch? {
         do {
             let catalogue = self.store.catalogue

@@ -8,7 +8,7 @@ import Observability
 import Storage
 import Synchronization
 
-/// Numbers what happens, logs it, and hands it to whoever listens.
+/// Numbers what happens, logs it, and hands it to all listeners.
 ///
 /// Callable from any thread; listeners must not block.
 final class EventBus: Sendable {
@@ -31,7 +31,7 @@ final class EventBus: Sendable {
         self.webhooks = webhooks
     }
 
-    /// Tells everybody.
+    /// Notifies every listener.
     func publish(
         _ kind: DaemonEvent.Kind,
         room: String? = nil,

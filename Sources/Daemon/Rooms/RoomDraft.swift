@@ -3,7 +3,7 @@
 import ConfigurationFile
 import Model
 
-/// What somebody wants a room to be, before its pipeline files were looked for: that may wait for the disk.
+/// The room that an operator wants, before its pipeline files were looked for: that may wait for the disk.
 struct RoomDraft: Sendable {
     let room: RoomConfiguration
     /// What the room was; nil for one that is added.

@@ -18,13 +18,13 @@ struct RoomRegistry: Sendable {
     struct Entry: Sendable {
         var definition: RoomConfiguration
         var origin: Origin
-        /// Whether somebody asked for it, where it is not joined by itself.
+        /// Whether an operator asked for it, where it is not joined automatically.
         var isRequested = false
-        /// Whether somebody was there since we went there last.
+        /// Whether a participant was there since we went there last.
         var hadParticipants = false
-        /// Since when nobody is there; `nil` while somebody is, or nothing is known.
+        /// Since when the room is empty; `nil` while a participant is there, or nothing is known.
         var emptySince: Duration?
-        /// Until when we stay away because everybody has left.
+        /// Until when we stay away because all participants have left.
         var awayUntil: Date?
     }
 
@@ -56,12 +56,12 @@ struct RoomRegistry: Sendable {
 
     /// What is exported of a room's recordings when they are finished; that of a removed room, too.
     ///
-    /// `nil` where nothing is recorded any more, which says nothing of a recording that went on.
+    /// `nil` where nothing is recorded any more, which says nothing of a recording that continued.
     func exports(of name: String) -> [ExportSpec]? {
         (self.entries[name]?.definition ?? self.removed[name])?.exportOrders
     }
 
-    /// Somebody wants us there, or does not any more.
+    /// An operator wants us there, or does not any more.
     mutating func request(_ name: String, _ isRequested: Bool) {
         guard var entry = self.entries[name] else { return }
         entry.isRequested = isRequested
@@ -87,8 +87,8 @@ struct RoomRegistry: Sendable {
 
     /// Leaves the rooms that emptied, where the definition says so.
     ///
-    /// Somebody was there, and nobody has been for the time after which a recording is finished. We stay away until
-    /// somebody asks, or until the next window.
+    /// A participant was there, and none has been for the time after which a recording is finished. We stay away until
+    /// an operator asks, or until the next window.
     ///
     /// - Parameters:
     ///   - now: time since the instant of `note`.

@@ -10,7 +10,7 @@ import Observability
 import ServiceLifecycle
 import UnixSignals
 
-/// Takes up a new configuration: on SIGHUP, when the file changed, and when the interface asks.
+/// Takes up a new configuration: on SIGHUP, when the file changed, and when the HTTP API asks.
 ///
 /// A file with a mistake is refused whole, with every problem, and the old configuration stays in force.
 actor ConfigurationReloader: Service {
@@ -21,7 +21,7 @@ actor ConfigurationReloader: Service {
     private let values: NotedValueSource
     /// The storage directory, which a running daemon keeps.
     private let directory: String
-    /// How the interface was started; only its tokens change in a running daemon.
+    /// How the HTTP API was started; only its tokens change in a running daemon.
     private let api: APIConfiguration
     /// How workers are started, which a running daemon keeps.
     private let workers: WorkersConfiguration
@@ -105,7 +105,7 @@ actor ConfigurationReloader: Service {
         var pending: Signature?
         while (try? await Task.sleep(for: Self.interval)) != nil {
             guard let current = Signature(self.path), current != self.known else { continue }
-            // Taken when it is the same twice: somebody may still be writing.
+            // Taken when it is the same twice: an editor may still be writing.
             if current == pending { try? await self.reload() } else { pending = current }
         }
     }
@@ -148,7 +148,7 @@ actor ConfigurationReloader: Service {
         self.bus.publish(.configurationReloaded, details)
     }
 
-    /// New tokens count at once, and those that are gone let nobody in any more.
+    /// New tokens count at once, and those that are gone admit no client any more.
     private func replaceTokens(_ tokens: [ConfigurationFile.APIToken]) {
         do throws(ControlServerError) {
             try self.control?.replaceTokens(tokens.map { BearerToken($0) })

@@ -7,10 +7,10 @@ import Foundation
 import Storage
 
 extension Daemon {
-    /// Whether another start would fail as this one did until somebody changes something: the configuration, a
+    /// Whether another start would fail as this one did until an operator changes something: the configuration, a
     /// permission, a certificate.
     ///
-    /// A full disk, too few descriptors and whatever nobody has thought of may pass: those are worth another start.
+    /// A full disk, too few descriptors and failures of other kinds may pass: those are worth another start.
     public static func needsChange(after error: any Error) -> Bool {
         switch error {
         case is ConfigurationError: true

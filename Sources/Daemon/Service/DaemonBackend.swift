@@ -111,7 +111,7 @@ struct DaemonBackend: ControlBackend {
         }
     }
 
-    /// What the catalogue says of recordings, how far their uploads are, and the state of those that go on.
+    /// What the catalogue says of recordings, how far their uploads are, and the state of those in progress.
     private func resources(_ entries: [RecordingEntry]) async throws -> [RecordingResource] {
         let uploads = try await self.store.catalogue.uploadProgress(of: entries.map(\.id))
         let rooms = entries.contains { $0.state == .recording } ? await self.supervisor.fleet.rooms : [:]
@@ -168,7 +168,7 @@ struct DaemonBackend: ControlBackend {
     }
 
     func deleteRecording(_ id: String) async throws(ControlError) {
-        // Also one whose folder somebody removed by hand: it is forgotten.
+        // Also one whose folder an operator removed: it is forgotten.
         let entry = try await self.entry(id)
         guard !self.store.ledger.isActive(entry.id) else {
             throw ControlError(.conflict, "the recording \(id) is in progress")
@@ -294,7 +294,7 @@ struct DaemonBackend: ControlBackend {
 
     // MARK: Helpers
 
-    /// Has a room be what somebody wants, with pipeline files that there are, as a reload does.
+    /// Has a room be what an operator wants, with pipeline files that there are, as a reload does.
     ///
     /// They are looked for, and secrets read that are in files, before the supervisor takes it, whose turns wait for no disk.
     ///
@@ -314,11 +314,11 @@ struct DaemonBackend: ControlBackend {
                 await self.supervisor.kept.write([name])
                 return room
             }
-            // Somebody was faster: what is wanted goes by what the room is now.
+            // Another request was faster: what is wanted goes by what the room is now.
         }
     }
 
-    /// Files that a definition names may be on a disk that hangs, which holds up nobody who reads recordings, and other
+    /// Files that a definition names may be on a disk that hangs, which holds up no reader of recordings, and other
     /// definitions only if so many hang.
     private static let definitionThreads = NIOThreadPool.started(8)
 
@@ -373,7 +373,7 @@ struct DaemonBackend: ControlBackend {
         } catch let error as CatalogueError {
             throw ControlError(error.controlCode, error.message)
         } catch let error as StorageError {
-            // The path is nobody's business outside.
+            // The path does not leave this host.
             throw error.code == .notFound
                 ? ControlError(.notFound, "there is no such recording or file")
                 : ControlError(.failed, "the recording's files cannot be read")

@@ -8,7 +8,7 @@ import Storage
 import Timeline
 
 extension CatalogueError {
-    /// The same kind of failure as the interface names it.
+    /// The same kind of failure as the HTTP API names it.
     var controlCode: ControlError.Code {
         switch self.code {
         case .notFound: .notFound

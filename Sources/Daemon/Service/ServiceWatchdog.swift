@@ -15,7 +15,7 @@ struct ServiceWatchdog: Service {
     let backend: DaemonBackend
     /// How long the end of everything may take; else the service manager kills workers that still close their files.
     let stopLimit: Duration
-    /// Gives something when the interface listens; the catalogue is open by then.
+    /// Gives something when the HTTP API listens; the catalogue is open by then.
     let listening: AsyncStream<Void>
 
     func run() async throws {

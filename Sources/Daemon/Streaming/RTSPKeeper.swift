@@ -36,7 +36,7 @@ final class RTSPKeeper: Service {
         var restart = RestartPolicy(settings: RestartPolicy.Settings())
         var lastHeard = ContinuousClock.now
         var isStopping = false
-        /// Something changed while nobody waited for it, or before he did.
+        /// Something changed while no task waited for it.
         var isWoken = false
         var wake: AsyncStream<Void>.Continuation?
 
@@ -61,7 +61,7 @@ final class RTSPKeeper: Service {
 
     // MARK: Rooms
 
-    /// What a room's worker has to send to the server.
+    /// What a room's worker must send to the server.
     func outputs(of room: String) -> [OutputSpec] {
         self.state.withLock { state in
             guard let configuration = state.configuration, configuration.serves(room) else { return [] }

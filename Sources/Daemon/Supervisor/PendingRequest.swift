@@ -4,7 +4,7 @@ import Fleet
 import Foundation
 import Model
 
-/// Somebody who waits for a worker's answer about a room.
+/// A task that waits for a worker's answer about a room.
 struct PendingRequest {
     enum Question: Hashable {
         /// Answered by a status with this revision of the room's spec, or a newer one; refused with that part of it.
@@ -39,7 +39,7 @@ struct PendingRequest {
     var keyframe: [UInt8] = []
     let continuation: CheckedContinuation<Answer, Never>
 
-    /// What an event of a worker means to this request; `nil` if it goes on waiting.
+    /// What an event of a worker means to this request; `nil` if it still waits.
     ///
     /// Only the worker that was asked answers: others count their commands from 1, too.
     mutating func hear(_ event: WorkerEvent, of worker: WorkerID) -> Answer? {

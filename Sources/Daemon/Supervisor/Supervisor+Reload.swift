@@ -8,7 +8,7 @@ import Observability
 extension Supervisor {
     /// Takes a new configuration: rooms that did not change are not touched.
     ///
-    /// What belongs to the process itself, such as the address of the interface, stays as it is until a restart.
+    /// What belongs to the process itself, such as the address of the HTTP API, stays as it is until a restart.
     ///
     /// - Returns: what changed.
     func take(_ new: DaemonConfiguration) -> ConfigurationChange {
@@ -31,7 +31,7 @@ extension Supervisor {
             self.bus.publish(.roomChanged, room: room.new.name)
         }
         if !change.sections.isDisjoint(with: [.ice, .storage, .pipelines, .rtsp]) {
-            // Orders carry these; where nothing differs, nothing happens. A room of the interface stays as it is but for them.
+            // Orders carry these; where nothing differs, nothing happens. A room of the HTTP API stays as it is but for them.
             for (name, entry) in self.book.entries {
                 let room = entry.origin == .configuration ? new.rooms[name] ?? entry.definition : entry.definition
                 self.define(room, origin: entry.origin)

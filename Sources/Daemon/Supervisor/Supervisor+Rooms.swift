@@ -11,7 +11,7 @@ import Model
 import Observability
 import Storage
 
-/// The part of the interface that is about rooms.
+/// The part of the HTTP API that is about rooms.
 extension Supervisor {
     /// Every room, by name.
     func roomResources() -> [RoomResource] {
@@ -317,7 +317,7 @@ extension Supervisor {
         // Between the daemon and its worker.
         (resource.status.revision, resource.status.refused) = (nil, nil)
         if inFull { resource.definition = entry.definition.shownDefinition }
-        // Where the storage is on this host is nobody's business outside.
+        // The place of the storage does not leave this host.
         if let recording = resource.status.recording {
             resource.status.recording?.folder = RecordingEntry.relative(
                 recording.folder,
@@ -343,7 +343,7 @@ extension ControlError {
 }
 
 extension FleetRoom.Phase {
-    /// The name that the interface gives it.
+    /// Its name in the HTTP API.
     var resource: RoomResource.Phase {
         switch self {
         case .idle: .idle

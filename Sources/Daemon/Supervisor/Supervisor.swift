@@ -17,7 +17,7 @@ import Timeline
 /// An actor, since processes, interface, clock and configuration all come at their own time. Every mutation of the
 /// fleet performs all its actions before the next one; none of them waits.
 actor Supervisor: Service {
-    /// Longest wait for a worker's answer to a request of the interface.
+    /// Longest wait for a worker's answer to a request of the HTTP API.
     private static let answerLimit = Duration.seconds(3)
     /// Longest wait for a change of a camera, into which a worker looks for 25 s at most; our own commands wait for 35 s.
     private static let doneLimit = Duration.seconds(30)
@@ -73,7 +73,7 @@ actor Supervisor: Service {
     private let failureFeed: AsyncStream<WriteFailure>.Continuation
     private let starts: AsyncStream<WorkerID>
     private let startFeed: AsyncStream<WorkerID>.Continuation
-    /// What recordings' store has yet to hear: it may wait for the disk, and nobody else waits for it.
+    /// What recordings' store has yet to hear: it may wait for the disk, and no other task waits for it.
     ///
     /// `WorkerClaims` limits those of one room.
     private let storeNotes: AsyncStream<StoreNote>
@@ -208,7 +208,7 @@ actor Supervisor: Service {
         self.apply(.stop)
     }
 
-    /// Ids of the recordings that a worker writes, or that the next one goes on with.
+    /// Ids of the recordings that a worker writes, or that the next one continues.
     var recordingsGoingOn: Set<String> { Set(self.fleet.rooms.values.compactMap { $0.unfinished?.id }) }
 
     var now: Duration { ContinuousClock.now - self.start }
@@ -506,7 +506,7 @@ actor Supervisor: Service {
 
     // MARK: Turns
 
-    /// Waits until nobody else changes the camera of a room; `endCameraTurn` must follow.
+    /// Waits until no other task changes the camera of a room; `endCameraTurn` must follow.
     ///
     /// Throws `unavailable` if too many wait already.
     func beginCameraTurn(_ room: String) async throws(ControlError) {

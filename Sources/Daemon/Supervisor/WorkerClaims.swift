@@ -7,7 +7,7 @@ import Storage
 
 /// What workers may say, and of which recordings.
 ///
-/// A worker speaks of its own rooms (`Fleet.refusal`). A recording is in the folder of its room, and ends as it began: under the
+/// A worker reports its rooms only (`Fleet.refusal`). A recording is in the folder of its room, and ends as it began: under the
 /// same id, in the same folder, by the worker that began it. Pure.
 struct WorkerClaims {
     /// A cut of segments has two, and files of those before may still be closed on a slow disk.

@@ -14,7 +14,7 @@ struct RetrySchedule: Sendable, Hashable {
     /// How long a delivery is tried.
     var lifetime: Duration
 
-    /// However the clock is set meanwhile, no delivery is tried more often.
+    /// However the clock is set in between, no delivery is tried more often.
     static let maximumAttempts = 200
 
     /// A schedule with each part given; without, from 5 s up to 1 h, for a day.

@@ -32,7 +32,7 @@ final class WebhookChannel: Sendable {
     /// No pause between two attempts of a receiver that fails is longer, so that it is soon noticed when it works again; but for
     /// one that the receiver asked for.
     private static let longestPause = Duration.seconds(60)
-    /// The most deliveries that are kept after they were given up.
+    /// The most deliveries that are kept after they were dropped.
     static let maximumDead = 1000
     /// The pause after the catalogue failed.
     private static let catalogueRetry = Duration.seconds(30)
@@ -181,7 +181,7 @@ final class WebhookChannel: Sendable {
                 self.environment.now().nanosecondsSince1970
             ).partialValue
         )
-        // Looked at again after an hour at the latest: the wall clock may be set meanwhile.
+        // Looked at again after an hour at the latest: the wall clock may be set in between.
         let delay = TimeAmount.nanoseconds(min(wait, 3_600_000_000_000))
         return self.environment.eventLoop.scheduleTask(in: delay) { [wake] in _ = wake.yield() }
     }

@@ -44,7 +44,7 @@ final class WebhookDispatcher: Sendable {
     private let wakes: AsyncStream<Void>
     private let wake: AsyncStream<Void>.Continuation
 
-    /// A dispatcher that takes events from now on and tells nobody before `run`.
+    /// A dispatcher that takes events from now on and sends none before `run`.
     public convenience init(catalogue: Catalogue, configuration: WebhooksConfiguration, logger: Logger) {
         self.init(
             catalogue: catalogue,
@@ -127,7 +127,7 @@ final class WebhookDispatcher: Sendable {
         return true
     }
 
-    /// Takes a new configuration; webhooks whose URL stays go on with what waits for them, those that are gone lose it.
+    /// Takes a new configuration; webhooks whose URL stays keep what waits for them, those that are gone lose it.
     func update(_ configuration: WebhooksConfiguration) {
         let policy = TargetPolicy(allowedHosts: configuration.allowedHosts)
         if configuration.targets.count > Self.maximumTargets {
@@ -193,12 +193,12 @@ final class WebhookDispatcher: Sendable {
         }
     }
 
-    /// Deliveries that were given up, newest first.
+    /// Deliveries that were dropped, newest first.
     func deadLetters(limit: Int = 100) async throws -> [DeliveryEntry] {
         try await self.catalogue.deadDeliveries(limit: limit)
     }
 
-    /// Tries a delivery that was given up for another day; throws `CatalogueError` with `notFound` if there is none.
+    /// Tries a dropped delivery for another day; throws `CatalogueError` with `notFound` if there is none.
     func requeue(_ delivery: String) async throws {
         let key = try await self.catalogue.requeueDelivery(delivery, now: self.environment.now())
         self.state.withLock { $0.channels[key] }?.nudge()

@@ -41,14 +41,14 @@ struct WebhookSender {
         self.timeLimit = timeLimit
     }
 
-    /// Asks the system, on threads of its own: `getaddrinfo` blocks, as long as `/etc/resolv.conf` lets it.
+    /// Asks the system, on separate threads: `getaddrinfo` blocks, as long as `/etc/resolv.conf` lets it.
     static let systemResolver: Resolver = { host, port in
         try await Self.resolverThreads.runIfActive {
             try SocketAddress.makeAddressResolvingHost(host, port: port)
         }
     }
 
-    /// A name server that is down holds up nobody who reads files.
+    /// A name server that is down holds up no reader of files.
     private static let resolverThreads = NIOThreadPool.started(4)
 
     /// Sends a delivery once.

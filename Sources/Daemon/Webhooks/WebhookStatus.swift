@@ -11,7 +11,7 @@ struct WebhookStatus: Sendable, Hashable {
         var delivered = 0
         /// Attempts that failed.
         var failedAttempts = 0
-        /// Those of them after which the delivery was given up.
+        /// Those of them after which the delivery was dropped.
         var givenUp = 0
         /// Deliveries that were dropped: too many waited, or they could not be stored.
         var dropped = 0
@@ -41,7 +41,7 @@ struct WebhookStatus: Sendable, Hashable {
     var target: String
     /// The key under which the catalogue keeps its deliveries.
     var key: String
-    /// Deliveries that wait and that were given up.
+    /// Deliveries that wait, and those that were dropped.
     var deliveries: DeliveryCounts
     /// What was counted.
     var counters: Counters

@@ -14,14 +14,14 @@ struct JobFailure: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// In a few words.
     var description: String
-    /// The exit code; nil if it did not end by itself.
+    /// The exit code; nil if a signal ended it.
     var exitCode: Int32?
 
     /// Whether another try may end otherwise: arguments that were not taken are our mistake, and the same each time.
     var isRetriable: Bool { self.exitCode != Self.usage }
 }
 
-/// A program that does one job beside the daemon: an export, a repair.
+/// A program that does one job next to the daemon: an export, a repair.
 ///
 /// Whatever a damaged file makes of it, the daemon lives on.
 struct JobLauncher: Sendable {

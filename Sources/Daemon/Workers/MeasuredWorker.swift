@@ -71,7 +71,7 @@ public final class MeasuredWorker: Sendable {
         }
     }
 
-    /// Why it cannot go on.
+    /// Why it cannot continue.
     public var failure: String? { self.state.withLock { $0.failure } }
 
     private func hear(_ line: Result<WorkerEvent, any Error>) {

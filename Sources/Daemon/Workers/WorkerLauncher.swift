@@ -23,9 +23,9 @@ struct WorkerLauncher: Sendable {
 
     /// How a process ended.
     struct End: Sendable {
-        /// For people.
+        /// Human-readable.
         var reason: String
-        /// Whether by a signal: a crash, or somebody who killed it.
+        /// Whether by a signal: a crash, or a kill.
         var wasSignal = false
     }
 

@@ -9,7 +9,7 @@ extension WebRTCBin {
         "rtprtxreceive", "rtpstorage", "rtph264depay", "appsink", "fakesink",
     ]
 
-    /// Creates once the parts that the first peer connection of a process would have to wait for: plug-ins are loaded,
+    /// Creates once the parts that the first peer connection of a process would otherwise wait for: plug-ins are loaded,
     /// and dtlssrtpdec 1.22 makes an RSA key for the whole process, 100 to 300 ms long, although it is never used.
     ///
     /// Control thread, while the room is being joined. Parts that cannot be made are missed by the connection that

@@ -22,7 +22,7 @@ extension PreferredCodec {
 
 /// The camera: captures once, encodes once per codec in use, and feeds every peer.
 ///
-/// The test picture carries a clock for people and a frame counter for machines; once a second it flashes while the
+/// The test picture carries a clock for viewers and a frame counter for machines; once a second it flashes while the
 /// sound beeps (Tests/Peers/test-pattern.md). Files are repeated, devices that fail are tried again. Pipelines start
 /// with their first consumer, and end a few seconds after their last: who takes sound opens no camera. All methods are
 /// called on the session's control thread.
@@ -33,7 +33,7 @@ public final class CameraSource: Sendable {
     private let gates = CaptureGates()
     private let pipelines: PipelineCatalogue
     private let logger: Logger
-    /// Where it is decided about sources, and encoders that fail are exchanged; sources open and close on threads of their own.
+    /// Where it is decided about sources, and encoders that fail are exchanged; sources open and close on separate threads.
     private let captureThread = ControlThread(name: "capture")
     private let picture = FanOut(startsAtKeyframe: false)
     private let sound = FanOut(startsAtKeyframe: false)
@@ -59,7 +59,7 @@ public final class CameraSource: Sendable {
 
     /// What video is coded with.
     private struct Rates {
-        /// Of each video codec that somebody takes.
+        /// Each video codec that a participant takes.
         var encoders: [MediaCodec: EncoderRate] = [:]
         /// What the peers of each session that sends this camera allow.
         var sessions: [ObjectIdentifier: [MediaCodec: [RateLimit]]] = [:]
@@ -80,9 +80,9 @@ public final class CameraSource: Sendable {
         /// How often those that were ended failed.
         var failures: UInt64 = 0
         var encoders: [MediaCodec: Encoder] = [:]
-        /// What each codec's encoders made so far, and whoever takes it, also while none runs.
+        /// What each codec's encoders made so far, and its consumers, also while none runs.
         var outputs: [MediaCodec: FanOut] = [:]
-        /// What nobody takes, so that its encoder has ended.
+        /// Without a consumer, so that its encoder has ended.
         var resting: Set<MediaCodec> = []
         /// What is left to try of each codec.
         var choices: [MediaCodec: EncoderChoice] = [:]
@@ -106,7 +106,7 @@ public final class CameraSource: Sendable {
         let output: FanOut
         /// What it had no time for, as far as that is counted.
         var dropped: UInt64 = 0
-        /// How many looks in a row found that nobody takes what it makes.
+        /// How many looks in a row found no consumer of what it makes.
         var idleLooks = 0
         /// How many found that it is full and gave nothing since the one before, and what there was of its output then.
         var stuckLooks = 0
@@ -206,7 +206,7 @@ public final class CameraSource: Sendable {
         }
     }
 
-    /// Opens the sources although nobody receives them yet, if they are to be kept open.
+    /// Opens the sources although no participant receives them yet, if they are to be kept open.
     ///
     /// - Throws: for what no capture file gives.
     public func open() throws(CaptureError) {
@@ -233,7 +233,7 @@ public final class CameraSource: Sendable {
         stages.retries[codec]?.mayStart(at: UInt64(clamping: Runtime.monotonicNanoseconds)) ?? true
     }
 
-    /// How loud what goes into the encoder of sound is; nil while nobody takes it.
+    /// How loud what goes into the encoder of sound is; nil while no participant takes it.
     public var soundLevel: SoundLevel? {
         self.state.withLock { $0.encoders[.opus] == nil ? nil : self.soundMeter.level }
     }
@@ -268,7 +268,7 @@ public final class CameraSource: Sendable {
             for codec in Set(rates.encoders.keys).union(peers.keys) {
                 var rate = rates.encoders[codec] ?? EncoderRate(configured: self.settings.bitsPerSecond)
                 let limit = rates.limit(codec)
-                // Nobody takes it: who comes next begins with all of it.
+                // No participant takes it: the next one begins with all of it.
                 switch rate.follow(limit ?? RateLimit(bitsPerSecond: self.settings.bitsPerSecond), at: now) {
                 case .nothing: break
                 case .tell: isChanged = true
@@ -278,7 +278,7 @@ public final class CameraSource: Sendable {
                 }
                 rates.encoders[codec] = limit == nil && !rate.isReduced && !rate.isDue ? nil : rate
             }
-            // A pause is for once; the other sessions ask meanwhile.
+            // A pause is for once; the other sessions ask during it.
             rates.sessions[session] = rates.sessions[session]?.mapValues { limits in
                 limits.map { RateLimit(bitsPerSecond: $0.bitsPerSecond) }
             }
@@ -401,7 +401,7 @@ public final class CameraSource: Sendable {
         return start
     }
 
-    /// What somebody takes, or everything if it is to be kept open.
+    /// What participants take, or everything if it is to be kept open.
     private func neededKinds(_ stages: Stages) -> Set<MediaKind> {
         guard !self.settings.keepsOpen else { return [.audio, .video] }
         // Who waits for an encoder that is tried again keeps the source open.
@@ -449,11 +449,11 @@ public final class CameraSource: Sendable {
         stages.closing += feeds
     }
 
-    /// Captures, codes, mutes or freezes as other settings say from now on; calls go on.
+    /// Captures, codes, mutes or freezes as other settings say from now on; calls continue.
     ///
-    /// Sources that stay the same go on. Another size, rate or bit rate takes encoders of its own, behind which the others'
-    /// consumers go on with the first keyframe. Waits for encoders, not for sources; the session's control thread.
-    /// - Returns: false, with nothing done, if calls would have to change: pictures or sound come or go, or Opus is
+    /// Sources that stay the same continue. Another size, rate or bit rate takes separate encoders, behind which the others'
+    /// consumers continue with the first keyframe. Waits for encoders, not for sources; the session's control thread.
+    /// - Returns: false, with nothing done, if calls would change: pictures or sound come or go, or Opus is
     ///   described otherwise.
     /// - Throws: for what no capture file gives, and for parameters that none takes; then nothing is done either.
     public func capture(_ settings: SendSpec) throws(CaptureError) -> Bool {
@@ -481,7 +481,7 @@ public final class CameraSource: Sendable {
 
     /// Ends sources and encoders that other settings do not need, and starts those that they do.
     ///
-    /// - Parameter all: What there is; slates run in place of devices that are muted, also meanwhile.
+    /// - Parameter all: What there is; slates run in place of devices that are muted, also during the change.
     private func exchange(
         _ all: [CaptureSource],
         _ settings: SendSpec,
@@ -497,7 +497,7 @@ public final class CameraSource: Sendable {
         self.stopFeeds(ended, &stages)
         let hasOtherRate = settings.bitsPerSecond != before.bitsPerSecond
         if hasOtherRate { self.rates.withLock { $0.encoders = [:] } }
-        // A source that takes its time leaves a hole, which an encoder that goes on would fill with silence, all at once.
+        // A source that takes its time leaves a hole, which an encoder that continues would fill with silence, all at once.
         let hasOtherSound =
             settings.audioBitsPerSecond != before.audioBitsPerSecond || ended.contains(where: \.source.hasAudio)
         for codec in stages.encoders.keys where codec == .opus ? hasOtherSound : isOtherPicture || hasOtherRate {
@@ -594,7 +594,7 @@ public final class CameraSource: Sendable {
         self.lookLater()
     }
 
-    /// Ends encoders of which nobody has taken anything for a while, and the sources with the last of their kind.
+    /// Ends encoders from which no participant has taken anything for a while, and the sources with the last of their kind.
     private func followNeed(_ stages: inout Stages) {
         for codec in stages.encoders.keys { self.exchangeIfStuck(codec, &stages) }
         for (codec, encoder) in stages.encoders {
@@ -733,7 +733,7 @@ public final class CameraSource: Sendable {
         )
     }
 
-    /// No encoder of a codec is left: all are tried again after a while, if somebody takes what they make.
+    /// No encoder of a codec is left: all are tried again after a while, if a participant takes what they make.
     private func gaveUp(_ codec: MediaCodec, because error: any Error, _ stages: inout Stages) {
         stages.encoders[codec] = nil
         stages.choices[codec] = nil

@@ -9,11 +9,11 @@ internal import Synchronization
 
 /// Keeps one source running: a file over and over, a device again when it comes back, and a slate until then.
 ///
-/// What happens is decided by `CaptureLife`. Each pass of a file is a pipeline of its own whose running time starts where
-/// the one before it ended, so time stamps go on without a gap; the pipeline of the next pass is opened in advance.
+/// What happens is decided by `CaptureLife`. Each pass of a file is a separate pipeline whose running time starts where
+/// the one before it ended, so time stamps continue without a gap; the pipeline of the next pass is opened in advance.
 ///
-/// The source is opened and closed on a thread of its own, `opener`, on which a device or a file system that hangs holds up
-/// nobody else; the slate, and everything that is decided, on `thread`, which never waits for a source. `start` and `stop` are
+/// The source is opened and closed on a separate thread, `opener`, on which a device or a file system that hangs holds up
+/// nothing else; the slate, and everything that is decided, on `thread`, which never waits for a source. `start` and `stop` are
 /// called on any thread, and wait for neither.
 final class CaptureFeed: Sendable {
     let source: CaptureSource
@@ -38,7 +38,7 @@ final class CaptureFeed: Sendable {
     private static let longestClosing = Duration.seconds(2)
     /// A pass that starts this late starts a new time line, as after a suspended machine.
     private static let longestLag: UInt64 = 1_000_000_000
-    /// A hole in the sound up to this long is filled with silence; after a longer one the encoder starts anew.
+    /// A hole in the sound up to this long is filled with silence; after a longer one the encoder starts again.
     private static let longestSilence: UInt64 = 1_000_000_000
 
     private struct State {
@@ -62,7 +62,7 @@ final class CaptureFeed: Sendable {
         var isStopped = false
     }
 
-    /// Where media go of which nobody sees anything.
+    /// Where media go that no participant receives.
     private struct Unseen {
         let picture = FanOut(startsAtKeyframe: false)
         /// Nil while the sound is heard.
@@ -282,7 +282,7 @@ final class CaptureFeed: Sendable {
         for action in actions { self.perform(action) }
     }
 
-    /// That part of its media goes where nobody sees it.
+    /// That part of its media goes where no participant receives it.
     private func hide(_ number: Int, _ part: CaptureLife.Part) {
         self.state.withLock { state in
             guard let pass = state.current, pass.number == number else { return }
@@ -295,7 +295,7 @@ final class CaptureFeed: Sendable {
     private func show(_ number: Int) {
         let hasHole = self.state.withLock { state -> Bool in
             guard let pass = state.current, pass.number == number else { return false }
-            // Sound that is heard already goes on undisturbed.
+            // Audio that is heard already continues undisturbed.
             let isHeard = state.unseen.map { $0.sound == nil } ?? false
             state.unseen = nil
             let hasHole = !isHeard && self.hasHole(before: Self.now)
@@ -311,7 +311,7 @@ final class CaptureFeed: Sendable {
         return self.source.hasAudio && end > 0 && end + Self.longestSilence < instant
     }
 
-    /// Shows the slate in the place of a source that is away, or of its pictures; whoever looks is not left with a frozen picture.
+    /// Shows the slate in the place of a source that is away, or of its pictures; participants are not left with a frozen frame.
     private func showSlate(_ part: CaptureLife.Part) {
         guard var slate = self.slate else { return }
         if part == .pictures { slate.hasAudio = false }
@@ -436,7 +436,7 @@ final class CaptureFeed: Sendable {
                 let end = state.firstBase ?? self.endNanoseconds
                 base = end + Self.longestLag < now ? now : end
             }
-            // The slate goes on until the source gives something.
+            // The slate continues until the source gives something.
             state.unseen = hides.map { Unseen($0) }
             let (picture, sound) = (state.unseen?.picture ?? self.picture, state.unseen?.sound ?? self.sound)
             let count = self.count(picture, sound)

@@ -24,7 +24,7 @@ struct CaptureLife: Sendable, Hashable {
 
     /// What of a source is hidden, or in whose place the slate is shown.
     enum Part: Sendable, Hashable {
-        /// Its pictures, while its sound goes on.
+        /// Its video, while its audio continues.
         case pictures
         /// All that it gives.
         case everything
@@ -33,7 +33,7 @@ struct CaptureLife: Sendable, Hashable {
     /// What its driver does, in this order.
     enum Action: Sendable, Hashable {
         /// Opens the source and plays it, whatever time that takes; `opened` or `ended` follows. What it hides of the pass
-        /// goes where nobody sees it.
+        /// goes where no participant receives it.
         case open(Int, hides: Part?)
         /// Opens a file in advance, for the `open` of that number.
         case prepare(Int)
@@ -41,7 +41,7 @@ struct CaptureLife: Sendable, Hashable {
         case forgetPrepared
         /// Closes the source, whatever time that takes.
         case close(Int)
-        /// That part of its media goes where nobody sees it from now on.
+        /// That part of its media goes where no participant receives it from now on.
         case hide(Int, Part)
         /// All its media are seen from now on.
         case show(Int)
@@ -61,7 +61,7 @@ struct CaptureLife: Sendable, Hashable {
         case failed(String)
         /// It is open and gives nothing.
         case silent
-        /// Its sound goes on and its pictures do not.
+        /// Its audio continues and its video does not.
         case withoutPictures
         /// It is being opened, and that takes long.
         case slow
@@ -102,7 +102,7 @@ struct CaptureLife: Sendable, Hashable {
     private static let deviceLimit: UInt64 = 10_000_000_000
     /// The same for a stream: a sender may pause, but GStreamer may also have failed to link what a server gives, in silence.
     private static let streamLimit: UInt64 = 30_000_000_000
-    /// The first picture may be this far behind the sound: one that begins with a keyframe has to come.
+    /// The first picture may be this far behind the sound: one that begins with a keyframe must come.
     private static let firstPicturePatience: UInt64 = 10_000_000_000
     /// Pictures are missed while the sound pauses no longer than this: in front of a network that is gone both stop, if not
     /// at the same instant.
@@ -176,7 +176,7 @@ struct CaptureLife: Sendable, Hashable {
     /// What a hidden pass has given, as the count of `look`; `pictures` is `nil` for a source of sound alone.
     ///
     /// Sound of a stream in the place of its slate would leave people with the slate's last picture: an RTSP server that does
-    /// not have the pictures yet describes none, and has to be asked again, which a pass that gives nothing is. A file has all
+    /// not have the pictures yet describes none, and must be asked again, which a pass that gives nothing is. A file has all
     /// its pictures, if late. A stream whose sound was heard without pictures, or whose pictures are rare, is heard again: they
     /// are missed by `lookAtPictures`.
     func givenUnseen(pictures: UInt64?, sounds: UInt64) -> UInt64 {
@@ -277,8 +277,8 @@ struct CaptureLife: Sendable, Hashable {
     /// Takes how many pictures have come where those of the present pass go, of a source that gives sound as well; after a
     /// `look` that found nothing to do.
     ///
-    /// Sound of a stream that goes on would leave people with a picture that stands still. It is heard all the same: somebody
-    /// may have switched off his camera and nothing else. Pictures that are rare are waited for as long as they are apart.
+    /// Audio of a stream that continues would leave participants with a frozen frame. It is heard all the same: the sender may
+    /// have switched off the camera and nothing else. Frames that are rare are waited for as long as they are apart.
     mutating func lookAtPictures(count: UInt64, seen: UInt64, now: UInt64) -> [Action] {
         guard self.kind == .stream, case .open(let number, var liveness) = self.state, !liveness.isHidden,
             liveness.pause(at: now) < Self.soundPause
@@ -392,7 +392,7 @@ struct CaptureLife: Sendable, Hashable {
         self.failures += 1
         (self.pictures, self.pictureTries) = (nil, 0)
         self.state = .waiting(until: now + self.retryDelay)
-        // Nobody waits for a device to close. What was opened in advance is the file as it was then.
+        // No task waits for a device to close. What was opened in advance is the file as it was then.
         return self.cover(.everything) + [.forgetPrepared, .close(number)] + self.report(.failed(message))
     }
 

@@ -44,7 +44,7 @@ enum CapturePipeline {
     ) throws(GStreamerError) -> Pipeline {
         var plan = try Self.resolved(source)
         let file = plan.file
-        // Nobody looks at a picture that is not asked for.
+        // A frame that no client asks for is not made.
         let caps =
             source.hasVideo
             ? Self.pictureCaps(
@@ -63,7 +63,7 @@ enum CapturePipeline {
             throw GStreamerError(.property, error.description)
         }
         let pipeline = try Pipeline(plan, onBus: onBus)
-        // Files are read at the pace of the clock. Sinks wait for nobody to start: not every stream begins at once.
+        // Files are read at the pace of the clock. Sinks start without waiting for each other: not every stream begins at once.
         let pace = file.isLive ? "sync=false async=false" : "sync=true async=false"
         if source.hasVideo {
             let isExact = plan.has(Self.pictureFormat)

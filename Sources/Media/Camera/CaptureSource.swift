@@ -13,7 +13,7 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
     var hasVideo: Bool
     var hasAudio: Bool
 
-    /// What has to be opened; a file that gives both is opened once, so that lips match.
+    /// What must be opened; a file that gives both is opened once, so that lips match.
     ///
     /// - Throws: for what no capture file gives, and for parameters that none takes.
     static func all(
@@ -52,7 +52,7 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
         return sources
     }
 
-    /// What is opened of it: nobody sees or hears a device of which everything is muted, so the slate runs in its place.
+    /// What is opened of it: no participant sees or hears a device of which everything is muted, so the slate runs in its place.
     func shown(under mutes: CameraMutes, from pipelines: PipelineCatalogue) -> CaptureSource {
         self.isHidden(by: mutes) ? Self.slate(of: self, from: pipelines) ?? self : self
     }
@@ -91,7 +91,7 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
         self.hasVideo && kinds.contains(.video) || self.hasAudio && kinds.contains(.audio)
     }
 
-    /// Whether it is open while somebody takes these kinds: files that belong together stay together.
+    /// Whether it is open while a participant takes these kinds: files that belong together stay together.
     func isNeeded(for kinds: Set<MediaKind>) -> Bool {
         !kinds.isEmpty && (self.isFile || self.gives(anyOf: kinds))
     }
@@ -102,7 +102,7 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
         return self.isCamera || self.isMicrophone ? .device : .stream
     }
 
-    /// Whether it has to be read at the pace of the clock, and starts over when it ends.
+    /// Whether it must be read at the pace of the clock, and starts over when it ends.
     var isFile: Bool { !self.plan.file.isLive }
 
     /// Whether a Video4Linux device is opened.

@@ -69,7 +69,7 @@ enum CaptureTrial {
         throw CaptureError("\(source) cannot be opened: \(reason)\(instead)")
     }
 
-    /// How long a device may take to open that somebody has just named.
+    /// How long a device may take to open that a client has just named.
     private static let limit = Duration.seconds(10)
 
     /// The mode to ask a camera for; `nil` for what has no modes, or was told one.

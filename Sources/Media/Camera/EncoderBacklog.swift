@@ -4,7 +4,7 @@
 ///
 /// Pure; instants are nanoseconds of one monotonic clock.
 struct EncoderBacklog: Sendable, Equatable {
-    /// It is told at once, and then no more often than this while it goes on.
+    /// It is reported at once, and then no more often than this while it lasts.
     static let pause = Duration.seconds(60)
 
     /// All that was left out.
@@ -12,7 +12,7 @@ struct EncoderBacklog: Sendable, Equatable {
     private var told: UInt64 = 0
     private var toldAt: UInt64?
 
-    /// Takes what was left out since the last call; how much has to be told now, nil for nothing.
+    /// Takes what was left out since the last call; how much must be reported now, nil for nothing.
     mutating func add(_ count: UInt64, at now: UInt64) -> UInt64? {
         self.total += count
         guard self.total > self.told else { return nil }

@@ -22,7 +22,7 @@ struct EncoderChoice: Sendable, Hashable {
     ///
     /// One whose ends hang is passed over, and stays: it may end yet.
     ///
-    /// Blocks for up to `EncoderProbe.limit` for each that has to be probed and was not yet.
+    /// Blocks for up to `EncoderProbe.limit` for each that must be probed and was not yet.
     ///
     /// - Parameter onFailure: is told why one is passed over, and whether the log has it already.
     mutating func best(onFailure: (_ file: PipelineFile, _ reason: String, _ isLogged: Bool) -> Void) -> PipelineFile? {
@@ -127,7 +127,7 @@ enum EncoderPipeline {
 public enum EncoderProbe {
     /// How long it may take.
     static let limit = Duration.seconds(4)
-    /// How long it may take in a process that does nothing else: GStreamer starts in it first, and the encoder has to end,
+    /// How long it may take in a process that does nothing else: GStreamer starts in it first, and the encoder must end,
     /// on a machine with other things to do.
     public static let processLimit = Self.limit + .seconds(16)
 

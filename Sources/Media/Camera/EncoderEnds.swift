@@ -42,7 +42,7 @@ struct EncoderHangs: Sendable, Hashable {
     }
 }
 
-/// Ends encoders that may hang, each on a thread of its own.
+/// Ends encoders that may hang, each on a separate thread.
 enum EncoderEnds {
     /// Of all cameras of the process: they have one driver.
     private static let hangs = Mutex(EncoderHangs())

@@ -12,7 +12,7 @@ struct EncoderRate: Sendable, Equatable {
     private(set) var isStepDue = false
     /// What the encoder was told last.
     private var told: Int
-    /// For so long it is to get no pictures from now on, before it begins anew with the next: one that goes on makes up
+    /// For so long it is to get no pictures from now on, before it begins again with the next: one that continues makes up
     /// for the pause with larger pictures.
     private(set) var pauseDue = Duration.zero
     private let configured: Int
@@ -31,10 +31,10 @@ struct EncoderRate: Sendable, Equatable {
     /// Whether it is less than what is configured.
     var isReduced: Bool { self.bitsPerSecond < self.configured || !self.step.isWhole }
 
-    /// What has to be done.
+    /// What must be done.
     enum OnFollow: Sendable, Equatable {
         case nothing
-        /// The encoder has to be told.
+        /// The encoder must be set.
         case tell
         /// The same, and it is asked for less than before.
         case reduce

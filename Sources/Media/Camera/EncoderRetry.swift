@@ -7,7 +7,7 @@ struct EncoderRetry: Sendable, Hashable {
     /// Waits double from here.
     private static let firstDelay: UInt64 = 10_000_000_000
     private static let longestDelay: UInt64 = 300_000_000_000
-    /// After an encoder that ran for so long everything begins anew.
+    /// After an encoder that ran for so long everything begins again.
     private static let steadiness: UInt64 = 60_000_000_000
 
     /// How often in a row none was left.
@@ -32,7 +32,7 @@ struct EncoderRetry: Sendable, Hashable {
         self.runsSince = nil
     }
 
-    /// Takes that none is left; whether that has to be told.
+    /// Takes that none is left; whether that must be reported.
     mutating func failed(at now: UInt64) -> Bool {
         self.ended(at: now)
         self.waitsUntil = now + min(Self.longestDelay, Self.firstDelay << min(16, self.failures))

@@ -6,7 +6,7 @@
 struct PictureGaps: Sendable, Hashable {
     /// After so many pictures a pause is forgotten; those that come at once may be seen in more than one look.
     private static let remembered = 8
-    /// Nobody looks longer at a picture that stands still.
+    /// No viewer looks longer at a frame that stands still.
     private static let longestPatience: UInt64 = 60_000_000_000
 
     private var last: [UInt64] = []

@@ -14,7 +14,7 @@ extension SendSpec {
     /// Whether the rate follows what peers report.
     var hasAdaptiveRate: Bool { self.sendsVideo && self.minimumBitsPerSecond < self.bitsPerSecond }
 
-    /// Whether calls that were made with other settings go on with these: the same kinds, described alike.
+    /// Whether calls that were made with other settings continue with these: the same kinds, described alike.
     func suits(callsOf other: SendSpec) -> Bool {
         self.sendsVideo == other.sendsVideo && self.sendsAudio == other.sendsAudio
             && self.usesAudioFEC == other.usesAudioFEC && self.usesAudioDTX == other.usesAudioDTX
@@ -58,7 +58,7 @@ extension SendSpec {
         _ = try CaptureSource.all(self, from: pipelines)
     }
 
-    /// The same for whoever goes on without what does not work now: only kinds that a file does not have are left out.
+    /// The same for a call that continues without what does not work now: only kinds that a file does not have are left out.
     ///
     /// Blocks, for a file up to 15 s; the session's control thread.
     /// - Throws: for what no capture file gives, and for parameters that none takes.

@@ -8,7 +8,7 @@ public import Basics
 public struct ExportPolicy: Sendable, Hashable {
     /// The waits between tries: what another program held for a moment is tried again soon, a disk that is full gets hours.
     public var backoff = Backoff(first: .seconds(5), longest: .seconds(3600), growth: 4000, variation: 800...1200)
-    /// Tries before an export is given up, 1 and up.
+    /// Tries before an export is abandoned, 1 and up.
     public var maximumAttempts = 8
     /// How often it is looked whether there is space now.
     public var spaceInterval: Duration = .seconds(5)
@@ -27,9 +27,9 @@ public struct ExportPolicy: Sendable, Hashable {
         return self.backoff.delay(failures: attempts, random: random)
     }
 
-    /// The bytes that have to become free before an export begins; 0 if it may.
+    /// The bytes that must become free before an export begins; 0 if it may.
     ///
-    /// An export must not take the space with which recordings go on: half of `minimumFreeBytes`, below which they end,
+    /// An export must not take the space that recordings in progress need: half of `minimumFreeBytes`, below which they end,
     /// stays free.
     ///
     /// - Parameter exportBytes: what it and those that run may write: each about as much as it is made of, or twice that.

@@ -184,7 +184,7 @@ public struct ExportSpec: Sendable, Hashable {
 
     /// How the file is made.
     public var layout: Layout
-    /// Only this participant's tracks: an id or a name, or the beginning of one that no other has; nil for everybody's.
+    /// Only this participant's tracks: an id or a name, or the beginning of one that no other has; nil for those of all.
     public var participant: String?
     /// From here on, counted from the recording's first unit, to the millisecond; video from the last keyframe before.
     public var from: Duration?

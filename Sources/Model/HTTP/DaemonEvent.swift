@@ -3,7 +3,7 @@
 /// Something that happened and that people or machines may want to hear of: what the event stream, the webhooks and
 /// the log of the daemon tell.
 public struct DaemonEvent: Sendable, Hashable, Codable {
-    /// What kinds there are; the raw values are part of the interface, documented in `docs/events.md`.
+    /// What kinds there are; the raw values are part of the HTTP API, documented in `docs/events.md`.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {
         /// We are a member of the room.
         case roomJoined = "room.joined"
@@ -17,11 +17,11 @@ public struct DaemonEvent: Sendable, Hashable, Codable {
         case roomChanged = "room.changed"
         /// A room is known no more.
         case roomRemoved = "room.removed"
-        /// Somebody came.
+        /// A participant came.
         case participantJoined = "participant.joined"
-        /// Somebody went.
+        /// A participant left.
         case participantLeft = "participant.left"
-        /// A peer was refused or given up.
+        /// A peer was refused, or failed for good.
         case participantRefused = "participant.refused"
         /// A recording, or its next part, began.
         case recordingStarted = "recording.started"

@@ -8,7 +8,7 @@ public struct Overview: Sendable, Hashable, Codable {
     public var uptimeSeconds: Double
     /// Rooms by phase.
     public var roomsByPhase: [String: Int]
-    /// Recordings that go on.
+    /// Recordings in progress.
     public var activeRecordings: Int
     /// Exports that wait or run.
     public var pendingExports: Int

@@ -3,7 +3,7 @@
 public import Basics
 public import Timeline
 
-/// A recording as the interface shows it.
+/// A recording in the HTTP API.
 public struct RecordingResource: Sendable, Hashable, Codable {
     /// A track of a recording.
     public struct Track: Sendable, Hashable, Codable {
@@ -67,7 +67,7 @@ public struct RecordingResource: Sendable, Hashable, Codable {
     public var room: String
     /// When it began: RFC 3339, UTC.
     public var start: String
-    /// Seconds of media time; `nil` while it goes on.
+    /// Seconds of media time; `nil` while it is in progress.
     public var durationSeconds: Double?
     /// Bytes of all its files.
     public var bytes: Int64
@@ -75,7 +75,7 @@ public struct RecordingResource: Sendable, Hashable, Codable {
     public var state: String
     /// `complete`, `complete-with-gaps` or `damaged`; `nil` before the first export.
     public var verdict: String?
-    /// Everybody who was there.
+    /// All participants that were there.
     public var participants: [String]
     /// Words to find it by.
     public var tags: [String]

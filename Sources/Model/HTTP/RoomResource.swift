@@ -2,11 +2,11 @@
 
 public import Basics
 
-/// A room as the interface shows it.
+/// A room in the HTTP API.
 public struct RoomResource: Sendable, Hashable, Codable {
     /// Where the room's life is.
     public enum Phase: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Nobody asked for it, or its schedule has not come.
+        /// No operator asked for it, or its schedule has not come.
         case idle
         /// It waits for the place of another room.
         case queued
@@ -20,8 +20,8 @@ public struct RoomResource: Sendable, Hashable, Codable {
         case backingOff = "backing-off"
         /// We are on the way out.
         case leaving
-        /// It cannot work, and is tried again when its definition changes or somebody asks; about every 15 minutes by itself, if
-        /// the server did not put us out.
+        /// It cannot work, and is tried again when its definition changes or an operator asks; also about every 15 minutes, if
+        /// the server did not kick us.
         case failed
     }
 
@@ -56,7 +56,7 @@ public struct RoomResource: Sendable, Hashable, Codable {
     public var origin: String
     /// Where the room's life is.
     public var phase: Phase
-    /// Why it is in that phase, for people.
+    /// Why it is in that phase, human-readable.
     public var reason: String?
     /// Since when: RFC 3339, UTC.
     public var since: String

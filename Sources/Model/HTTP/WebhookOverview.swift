@@ -8,7 +8,7 @@ public struct WebhookOverview: Sendable, Hashable, Codable {
         public var target: String
         /// Deliveries that wait.
         public var queued: Int
-        /// Deliveries that were given up.
+        /// Deliveries that were dropped.
         public var dead: Int
         /// Deliveries that came through since the daemon started.
         public var delivered: Int
@@ -56,7 +56,7 @@ public struct WebhookOverview: Sendable, Hashable, Codable {
         }
     }
 
-    /// A delivery that was given up.
+    /// A delivery that was dropped.
     public struct DeadLetter: Sendable, Hashable, Codable {
         /// Its id, as the receiver would have seen it.
         public var id: String
@@ -84,7 +84,7 @@ public struct WebhookOverview: Sendable, Hashable, Codable {
 
     /// Every webhook, by target.
     public var webhooks: [Webhook]
-    /// Deliveries that were given up, newest first, at most 100.
+    /// Deliveries that were dropped, newest first, at most 100.
     public var deadLetters: [DeadLetter]
 
     /// An overview with both parts given.

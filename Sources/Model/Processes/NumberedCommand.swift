@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A command as it is sent: with a number that its answer gives back, where somebody waits for that.
+/// A command as it is sent: with a number that its answer gives back, where a task waits for that.
 ///
-/// In JSON the number stands beside the command: `{"mark":{"room":"standup","text":"decision"},"number":7}`.
+/// In JSON the number is next to the command: `{"mark":{"room":"standup","text":"decision"},"number":7}`.
 public struct NumberedCommand: Sendable, Hashable, Codable {
     /// What is to be done.
     public var command: WorkerCommand
-    /// What `.commandDone` or `.commandFailed` say again; nil where nobody waits.
+    /// What `.commandDone` or `.commandFailed` say again; nil where no task waits.
     public var number: UInt64?
 
     /// A command with its number.

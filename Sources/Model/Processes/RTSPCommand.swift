@@ -6,13 +6,13 @@ public enum RTSPCommand: Sendable, Hashable, Codable {
     case serve(RTSPServerSpec)
     /// Everything that clients find of these rooms from now on; what is the same, and other rooms, are not touched.
     case mounts([String: [RTSPMountSpec]])
-    /// Says goodbye to everybody and ends with exit code 0.
+    /// Says goodbye to every client and ends with exit code 0.
     case shutDown
 }
 
 /// How clients are served.
 public struct RTSPServerSpec: Sendable, Hashable, Codable {
-    /// Somebody who may watch.
+    /// A client that may watch.
     public struct User: Sendable, Hashable, Codable {
         /// The user's name.
         public var name: String
@@ -30,7 +30,7 @@ public struct RTSPServerSpec: Sendable, Hashable, Codable {
     public var host: String
     /// TCP port; 0 lets the system choose.
     public var port: UInt16
-    /// Who may watch; empty: everybody.
+    /// The clients that may watch; empty: all.
     public var users: [User] = []
     /// Path of the certificate chain; `nil` serves without TLS.
     public var certificate: String?
@@ -39,7 +39,7 @@ public struct RTSPServerSpec: Sendable, Hashable, Codable {
     /// The most clients at a time.
     public var maximumClients = 64
 
-    /// A server for everybody.
+    /// A server for all clients.
     public init(host: String, port: UInt16) {
         self.host = host
         self.port = port

@@ -2,7 +2,7 @@
 
 /// How workers send what RTSP clients watch to the server's process, and what becomes of it there.
 ///
-/// Each room has a loopback address of its own (127.0.0.0/8), and on it four ports for each participant, below those
+/// Each room has a separate loopback address (127.0.0.0/8), and on it four ports for each participant, below those
 /// that systems choose by themselves.
 public struct RTSPFeedPlan: Sendable, Hashable {
     /// The label of outputs that send each participant.
@@ -11,7 +11,7 @@ public struct RTSPFeedPlan: Sendable, Hashable {
     public static let speakerLabel = "rtsp speaker"
     private static let firstPort: UInt16 = 20_000
     private static let speakerPort: UInt16 = 20_400
-    /// Rooms with an address of their own.
+    /// Rooms with a separate address.
     public static let maximumRooms = 65_536
 
     /// The room's name.
@@ -48,7 +48,7 @@ public struct RTSPFeedPlan: Sendable, Hashable {
 
     /// What clients find, given what the worker says of the room.
     ///
-    /// A participant has the path of its id, and that of its name where nobody else has it.
+    /// A participant has the path of its id, and that of its name where no other has it.
     /// - Parameter users: names of those who see the room.
     public func mounts(_ status: RoomStatus, users: [String]) -> [RTSPMountSpec] {
         let ids = Set(status.participants.map(\.id))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How long the end of rooms may take, for everybody who waits for it.
+/// How long the end of rooms may take, for all that wait for it.
 ///
-/// Each waits longer than the one below it, so that what is slow is given up where the others are not concerned: a room's
+/// Each waits longer than the one below it, so that what is slow is abandoned where the others are not concerned: a room's
 /// files, then the rooms of a worker that ends, then the worker's process.
 public struct StopLimits: Sendable, Hashable {
     /// Longest time from a command to leave to the room's end, and from a command to shut down to the end of the

@@ -10,7 +10,7 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     case heartbeat(WorkerVitals)
     /// We are a member of the room; again after each re-join.
     case joined(room: String)
-    /// The room has no place for us, or its server is out of reach; the worker tries again by itself.
+    /// The room has no slot for us, or its server is out of reach; the worker tries again automatically.
     case notJoined(room: String, reason: String)
     /// The worker is in the room no more; the last event about it.
     case left(room: String, LeaveReason)
@@ -23,11 +23,11 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     /// Media are being lost on this side: the disk is full, broken or too slow, or, if not `byDisk`, a participant sends
     /// what cannot be recorded, the worker stood still, or a file or folder was moved or deleted.
     case recordingDegraded(room: String, RecordingReference, reason: String, byDisk: Bool)
-    /// Somebody came.
+    /// A participant came.
     case participantJoined(room: String, participant: String)
-    /// Somebody went.
+    /// A participant left.
     case participantLeft(room: String, participant: String, reason: String)
-    /// A peer was refused or given up, and why.
+    /// A peer was refused, or failed for good, and why.
     case peerRefused(room: String, participant: String, reason: String)
     /// From a participant's offer to the first unit in the file; `parts` are the steps by name, in milliseconds.
     case firstUnit(room: String, participant: String, kind: String, milliseconds: Double, parts: [String: Double])
@@ -42,7 +42,7 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     /// A command was performed; what only a status, an image or a graph shows is told by that.
     case commandDone(room: String, command: String, number: UInt64? = nil)
     /// A command could not be performed; `participant` is whom a `.thumbnail` asked for. Without a number also for what
-    /// nobody ordered by itself, as the camera of a room that is joined.
+    /// no request ordered, as the camera of a room that is joined.
     case commandFailed(
         room: String?,
         command: String,
@@ -74,7 +74,7 @@ public enum LeaveReason: Sendable, Hashable, Codable {
     case ordered
     /// It cannot be in the room: the message says why, and `retriable` whether another try may help.
     case failed(message: String, retriable: Bool)
-    /// The room server put us out, or disconnected us when we joined.
+    /// The room server kicked us, or disconnected us when we joined.
     case removed(message: String)
 }
 
@@ -133,7 +133,7 @@ public struct RecordingReference: Sendable, Hashable, Codable {
     public var id: String
     /// Its folder.
     public var folder: String
-    /// The part, from 1: each worker that goes on with the recording adds one.
+    /// The part, from 1: each worker that continues the recording adds one.
     public var part: Int
 
     /// A reference with each part given.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What is changed of what we send while the call goes on; what is `nil` stays.
+/// What is changed of what we send during the call; what is `nil` stays.
 ///
 /// Encoded, it is the body of `PATCH /v1/rooms/{name}/camera`.
 public struct CameraChange: Sendable, Hashable, Encodable {

@@ -30,7 +30,7 @@ public struct NetworkSpec: Sendable, Hashable, Codable {
     public var hostAddresses: [String] = []
     /// Whether media go through TURN servers only, so that peers learn no address of this host.
     public var relaysOnly = false
-    /// Whether servers that the room's server offers are used beside `servers`.
+    /// Whether servers that the room's server offers are used in addition to `servers`.
     public var usesOffered = true
     /// Hosts that those may have, in lower case: names, addresses, `*.DOMAIN`; empty: any.
     public var offeredHosts: [String] = []

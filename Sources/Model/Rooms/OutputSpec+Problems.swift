@@ -86,7 +86,7 @@ extension OutputSpec {
 
     /// Everything that is wrong with a room's outputs, in sentences.
     ///
-    /// What is wrong with the pipeline of one is told by its status: the room goes on.
+    /// What is wrong with the pipeline of one is shown in its status: the room continues.
     public static func problems(of outputs: [OutputSpec]) -> [String] {
         let isTooMany = outputs.count { $0.label == nil } > Self.maximumCount
         return (isTooMany ? ["a room takes \(Self.maximumCount) outputs at most"] : [])

@@ -10,11 +10,11 @@ public struct OutputSpec: Sendable, Hashable, Codable {
     public var videoPort: UInt16?
     /// RTP port of the sound of the first participant, RTCP using the next; `nil` sends none.
     public var audioPort: UInt16?
-    /// How many participants are sent at the same time, each with ports of its own.
+    /// How many participants are sent at the same time, each with separate ports.
     public var participants = 1
     /// Ports from one participant to the next: RTP and RTCP for pictures and for sound.
     public var portStep = 4
-    /// The only participant that is sent, by id or name; `nil`: whoever comes first.
+    /// The only participant that is sent, by id or name; `nil`: the first that comes.
     public var participant: String?
     /// Our own first port, for firewalls and for receivers that answer to a port of their choice; `nil`: any.
     public var sourcePort: UInt16?
@@ -35,7 +35,7 @@ public struct OutputSpec: Sendable, Hashable, Codable {
     public var followsSpeaker = false
     /// What an output is called that feeds a part of Tapedeck; `nil` for others.
     ///
-    /// Packets that nobody takes are no failure there.
+    /// Packets without a receiver are no failure there.
     public var label: String?
     /// What takes the packets on the worker's host: host and ports are then the worker's choice; `nil`: nothing of ours.
     public var pipeline: PipelineOutputSpec?
@@ -53,7 +53,7 @@ public struct OutputSpec: Sendable, Hashable, Codable {
     /// What payload types take.
     public static let payloadTypeRange = 0...127
 
-    /// An output without ports, which nobody takes.
+    /// An output without ports, which no participant takes.
     public init(host: String) {
         self.host = host
     }
@@ -65,7 +65,7 @@ public struct OutputSpec: Sendable, Hashable, Codable {
         self.participant = participant
     }
 
-    /// Reads what is there; `host` has to be, what else is missing has its default.
+    /// Reads what is there; `host` must be, what else is missing has its default.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.host = try values.decode(String.self, forKey: .host)
@@ -111,7 +111,7 @@ public struct PipelineOutputSpec: Sendable, Hashable, Codable {
         self.file = file
     }
 
-    /// Reads what is there; `file` has to be.
+    /// Reads what is there; `file` must be.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.file = try values.decode(String.self, forKey: .file)

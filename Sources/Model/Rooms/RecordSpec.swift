@@ -38,7 +38,7 @@ public struct RecordSpec: Sendable, Hashable, Codable {
     /// What `synchroniseMilliseconds` takes.
     public static let synchroniseRange = 100...60_000
 
-    /// Everything, by itself.
+    /// Everything, automatically.
     public init() {}
 
     /// Reads what is there; what is missing has its default.

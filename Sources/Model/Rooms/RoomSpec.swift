@@ -23,7 +23,7 @@ public struct RoomSpec: Sendable, Hashable, Codable {
     public var outputs: [OutputSpec] = []
     /// About how many seconds a full room is left alone before the next try; `nil`: 5, 10, 20, then every 30.
     public var whenFullSeconds: Int?
-    /// How many seconds we stay away after the server put us out; `nil`: until somebody asks.
+    /// How many seconds we stay away after the server kicked us; `nil`: until an operator asks.
     ///
     /// The worker gives the room up; the supervisor waits.
     public var afterKickSeconds: Int?
@@ -33,7 +33,7 @@ public struct RoomSpec: Sendable, Hashable, Codable {
     public var priority = RoomSpec.usualPriority
     /// The storage directory, an absolute path.
     public var storage: String
-    /// The folder of an unfinished recording of this room that goes on as its next part.
+    /// The folder of an unfinished recording of this room that continues as its next part.
     public var continues: String?
     /// Whether it is recorded at present.
     public var recording = Recording.automatic
@@ -72,7 +72,7 @@ public struct RoomSpec: Sendable, Hashable, Codable {
         self.storage = storage
     }
 
-    /// Reads what is there; `name`, `url` and `storage` have to be, what else is missing has its default.
+    /// Reads what is there; `name`, `url` and `storage` must be, what else is missing has its default.
     public init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         self.name = try values.decode(String.self, forKey: .name)

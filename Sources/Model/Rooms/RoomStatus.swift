@@ -2,7 +2,7 @@
 
 /// What a room looks like from inside its worker.
 public struct RoomStatus: Sendable, Hashable, Codable {
-    /// Somebody in the room.
+    /// A participant.
     public struct Participant: Sendable, Hashable, Codable {
         /// The room server's name for the peer; untrusted.
         public var id: String
@@ -145,7 +145,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var isFrozen = false
         /// Whether a source is away, and its slate is shown.
         public var showsSlate = false
-        /// What goes into the encoder of sound; `nil` while nobody takes it.
+        /// What goes into the encoder of sound; `nil` while no participant takes it.
         public var sound: Sound?
 
         /// A camera that shows these captures.
@@ -295,7 +295,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
 
         /// What it is called, such as `rtp://192.0.2.7:5004`.
         public var name: String
-        /// `idle` (nobody is there whom it could send), `sending` or `failing`.
+        /// `idle` (without a participant that it could send), `sending` or `failing`.
         public var state: String
         /// Why it is failing.
         public var reason: String?
@@ -330,7 +330,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
 
     /// Whether anything is recorded at present.
     public enum RecordingState: String, Sendable, Hashable, Codable, CaseIterable {
-        /// Nothing, and nothing will be by itself.
+        /// Nothing, and nothing will be without a request.
         case off
         /// A recording starts when media come.
         case waiting
@@ -344,7 +344,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     public var isJoined = false
     /// Whether anything is recorded.
     public var recordingState: RecordingState = .off
-    /// The recording that goes on.
+    /// The recording in progress.
     public var recording: RecordingReference?
     /// The longest time from a unit's arrival to the end of its write since the status before, in milliseconds; `nil` if
     /// nothing was written.
@@ -362,7 +362,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     /// Pictures and sounds of the camera that were left out because an encoder did not keep up, since the camera began; `nil`
     /// without a camera.
     public var cameraDropped: UInt64?
-    /// Everybody but us.
+    /// All participants but us.
     public var participants: [Participant] = []
     /// Every track of the recording, or of the room when nothing is recorded.
     public var tracks: [Track] = []

@@ -33,7 +33,7 @@ public struct SendSpec: Sendable, Hashable, Codable {
     public var usesAudioFEC = true
     /// Whether Opus sends next to nothing while it is silent.
     public var usesAudioDTX = false
-    /// Whether sources stay open while nobody receives them.
+    /// Whether sources stay open while no participant receives them.
     public var keepsOpen = false
     /// Whether the video is black; a camera device is closed then.
     public var isVideoMuted = false

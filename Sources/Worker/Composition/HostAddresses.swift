@@ -24,7 +24,7 @@ struct HostAddress: Sendable, Hashable {
 
 /// The addresses of this host on which media are received where none are named.
 struct HostAddresses: Sendable, Hashable {
-    /// As many as a configuration may name: each takes a port for each peer, and the peer tries each with each of its own.
+    /// As many as a configuration may name: each takes a port for each peer, and the peer tries each with each of its addresses.
     static let most = 32
 
     /// Those that peers likely reach, the likeliest first.

@@ -5,7 +5,7 @@ internal import Glibc
 internal import Model
 internal import Synchronization
 
-/// Reads command lines from the supervisor's pipe as they come, on a thread of its own.
+/// Reads command lines from the supervisor's pipe as they come, on a separate thread.
 ///
 /// The thread ends when the pipe does. After `stop` it hands nothing over any more; a worker that was told to shut down
 /// ends without waiting for it.
@@ -25,7 +25,7 @@ final class CommandInput: Sendable {
 
     /// `onItem` is called on the thread, in order; after `.end` no more.
     init(descriptor: Int32, onItem: @escaping @Sendable (Item) -> Void) {
-        // A descriptor of its own: nobody closes it under the thread.
+        // A separate descriptor: no other code closes it under the thread.
         let own = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         let thread = Thread {
             self.read(own, onItem)

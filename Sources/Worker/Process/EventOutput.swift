@@ -7,11 +7,11 @@ internal import Model
 internal import Observability
 internal import Synchronization
 
-/// Writes events to the supervisor's pipe, in order, from one thread: whoever sends never waits.
+/// Writes events to the supervisor's pipe, in order, from one thread: senders never wait.
 ///
 /// While the supervisor does not read, a newer status of a room and a newer heartbeat take the place of the one that
 /// still waits. Other events are kept, up to a bound that only a supervisor that hangs for hours reaches; recording
-/// goes on all the same.
+/// continues all the same.
 final class EventOutput: Sendable {
     private static let maximumWaiting = 20_000
     /// Keyframes and graphs are large, and old ones are of no use.
@@ -106,7 +106,7 @@ final class EventOutput: Sendable {
         return false
     }
 
-    /// False when nobody will read.
+    /// False when no reader is left.
     private func write(_ event: WorkerEvent) -> Bool {
         guard let line = self.line(of: event) else { return true }
         var offset = 0

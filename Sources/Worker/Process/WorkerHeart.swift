@@ -6,16 +6,16 @@ internal import Logging
 internal import Observability
 internal import Synchronization
 
-/// Says once a second that the worker lives, as long as everything of it answers that has to.
+/// Says once a second that the worker lives, as long as everything of it answers that must.
 ///
-/// It has a thread of its own: where a process gets too little time, tasks and timers wait for each other, and a worker that
+/// It has a separate thread: where a process gets too little time, tasks and timers wait for each other, and a worker that
 /// is slow must not look like one that hangs. For the same reason what does not answer is given a number of beats, not a time:
 /// where a beat comes late, an answer may.
 final class WorkerHeart: Sendable {
     /// Beats that may go without an answer: longer than anything that a control thread may rightly take for one piece of work.
     static let patience = 20
 
-    /// What has to answer.
+    /// What must answer.
     private struct Part {
         /// Runs what it is given once it is its turn.
         ///
@@ -63,7 +63,7 @@ final class WorkerHeart: Sendable {
 
     func stop() { self.state.withLock { $0.hasEnded = true } }
 
-    /// From now on a room has to answer.
+    /// From now on a room must answer.
     ///
     /// - Parameters:
     ///   - ask: gives the room's control thread something to run.
@@ -114,7 +114,7 @@ final class WorkerHeart: Sendable {
 
     /// Whether a worker is well although rooms of it hang.
     ///
-    /// A room that is being left has a time limit of its own, while there is another that a kill would end.
+    /// A room that is being left has a separate time limit, while there is another that a kill would end.
     ///
     /// - Parameters:
     ///   - hangingRoomsAreLeft: of each room that hangs, whether it is being left.

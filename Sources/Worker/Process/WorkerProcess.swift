@@ -12,7 +12,7 @@ internal import Synchronization
 /// A worker: takes commands from the supervisor's pipe, is in rooms, tells what happens.
 ///
 /// One task takes one input at a time: a command, the end of a room, a question of the heart. It never waits for a room:
-/// each is a child task with orders of its own, so the failure of one does not touch another. The heartbeat comes only
+/// each is a child task with separate orders, so the failure of one does not touch another. The heartbeat comes only
 /// while that task and the control thread of every room answer: a worker that hangs is silent.
 public final class WorkerProcess: Sendable {
     /// Makes the client that joins a room; tests give another than `Signallers`.

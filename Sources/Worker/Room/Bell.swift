@@ -19,7 +19,7 @@ public final class Bell: Sendable {
     ///
     /// One waiter at a time.
     ///
-    /// - Parameter interval: rings by itself so often; nil for never.
+    /// - Parameter interval: rings also without a cause, so often; nil for never.
     public func wait<Found>(
         until deadline: ContinuousClock.Instant? = nil,
         every interval: Duration? = nil,

@@ -77,7 +77,7 @@ struct RoomLife: ~Copyable {
     enum Captured: Sendable, Hashable {
         /// The camera sends it.
         case done
-        /// Peers would have to be told, or the camera has ended.
+        /// Peers need a message, or the camera has ended.
         case needsSession
         /// It could not be, or not in time, and may still be done.
         case refused(String)

@@ -12,7 +12,7 @@ internal import Storage
 internal import Timeline
 
 extension RoomStatus {
-    /// Tracks that one status lists at most: a line has to hold them.
+    /// Tracks that one status lists at most: a line must hold them.
     private static let maximumTracks = 512
 
     /// What session and recorder know.

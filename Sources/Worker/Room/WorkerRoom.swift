@@ -57,7 +57,7 @@ final class WorkerRoom: Sendable {
         var life: RoomLife
         var session: RoomSession?
         var camera: CameraSource?
-        /// Somebody wants it left; what was ordered before comes first.
+        /// An operator wants it left; what was ordered before comes first.
         var isLeft = false
         /// The recording was finished, or could not be in time.
         var hasFinished = false
@@ -209,7 +209,7 @@ final class WorkerRoom: Sendable {
             let logger = self.logger
             let name = self.plan.spec.shownName(records: false)
             do {
-                // Nobody else has it yet.
+                // No other task has it yet.
                 camera = try await self.looking(for: self.trialLimit) {
                     let pipelines = try PipelineCatalogue.load(directory: sends.pipelines)
                     let usable = try sends.reconciled(from: pipelines, logger: logger)
@@ -218,7 +218,7 @@ final class WorkerRoom: Sendable {
                     return camera
                 }
             } catch let error where Self.leavesOthers(error) {
-                // Who only listens is better than nobody.
+                // A participant that only listens is better than none.
                 refusal = "nothing is sent: \(error)"
                 self.refuse(.send, "nothing is sent: \(error)")
                 logger.error("nothing is sent", metadata: .tagged([.errorMessage: "\(error)"]))

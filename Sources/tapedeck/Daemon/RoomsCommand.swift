@@ -42,7 +42,7 @@ struct ListRoomsCommand: AsyncParsableCommand {
     }
 }
 
-/// Rooms as a table for people.
+/// Rooms as a table.
 enum RoomTable {
     static func lines(_ rooms: [RoomResource]) -> [String] {
         let header = ["ROOM", "STATE", "RECORDING", "PEOPLE", "TRACKS", "CPU", "MEMORY", "WHY"]

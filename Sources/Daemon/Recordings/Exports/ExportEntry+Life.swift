@@ -28,7 +28,7 @@ extension ExportEntry {
         self.finished = now
     }
 
-    /// It failed: it is tried again later, or given up.
+    /// It failed: it is tried again later, or abandoned.
     mutating func fails(isRetriable: Bool, by policy: ExportPolicy, random: Double, at now: UTCTime) {
         self.attempts += 1
         guard let wait = policy.wait(afterAttempts: self.attempts, isRetriable: isRetriable, random: random) else {
