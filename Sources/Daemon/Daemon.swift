@@ -88,6 +88,7 @@ public struct Daemon: Sendable {
         )
         let bus = EventBus(
             life: life,
+            host: self.configuration.cluster?.host,
             logger: self.logger,
             listeners: [{ events.publish($0) }],
             webhooks: webhooks

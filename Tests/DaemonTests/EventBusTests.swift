@@ -8,6 +8,20 @@ import Testing
 @testable import Daemon
 
 @Suite struct EventBusTests {
+    @Test func eventsOfAClusterNameTheHost() {
+        let events = Mutex<[DaemonEvent]>([])
+        for host in [nil, "a"] {
+            let bus = EventBus(
+                life: "life",
+                host: host,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+                listeners: [{ event in events.withLock { $0.append(event) } }]
+            )
+            bus.publish(.roomJoined, room: "hall")
+        }
+        #expect(events.withLock { $0.map(\.host) } == [nil, "a"])
+    }
+
     @Test func numbersEventsAndTellsEveryListener() {
         let first = Mutex<[DaemonEvent]>([])
         let second = Mutex<[UInt64]>([])

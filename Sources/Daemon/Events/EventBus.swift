@@ -13,19 +13,24 @@ import Synchronization
 /// Callable from any thread; listeners must not block.
 final class EventBus: Sendable {
     private let life: String
+    private let host: String?
     private let sequence = Atomic<UInt64>(0)
     private let logger: Logger
     private let listeners: [@Sendable (DaemonEvent) -> Void]
     private let webhooks: WebhookDispatcher?
 
     /// A bus with all its listeners, for one run of the daemon.
+    ///
+    /// - Parameter host: the name of this host in its cluster; nil without one.
     init(
         life: String,
+        host: String? = nil,
         logger: Logger,
         listeners: [@Sendable (DaemonEvent) -> Void],
         webhooks: WebhookDispatcher? = nil
     ) {
         self.life = life
+        self.host = host
         self.logger = logger
         self.listeners = listeners
         self.webhooks = webhooks
@@ -75,6 +80,7 @@ final class EventBus: Sendable {
             id: EventID(life: self.life, sequence: self.sequence.add(1, ordering: .relaxed).newValue),
             time: UTCTime.now().iso8601,
             kind: kind,
+            host: self.host,
             room: room,
             recording: recording,
             details: details

@@ -79,6 +79,8 @@ public struct DaemonEvent: Sendable, Hashable, Codable {
     public var time: String
     /// What happened.
     public var kind: Kind
+    /// The name of the daemon's host in its cluster; nil without a cluster.
+    public var host: String?
     /// The room's name in the configuration.
     public var room: String?
     /// The recording's id.
@@ -91,6 +93,7 @@ public struct DaemonEvent: Sendable, Hashable, Codable {
         id: EventID,
         time: String,
         kind: Kind,
+        host: String? = nil,
         room: String? = nil,
         recording: String? = nil,
         details: [String: String] = [:]
@@ -99,6 +102,7 @@ public struct DaemonEvent: Sendable, Hashable, Codable {
         self.sequence = id.sequence
         self.time = time
         self.kind = kind
+        self.host = host
         self.room = room
         self.recording = recording
         self.details = details
