@@ -29,7 +29,7 @@ public enum Sanitiser {
         return (stem.isEmpty ? fallback : String(decoding: stem, as: UTF8.self)) + suffix
     }
 
-    /// A path component, as safe as the others, that reads like the name as far as ASCII can tell it; nil if a letter of it
+    /// A path component, as safe as the others, that reads like the name as far as ASCII can express it; nil if a letter of it
     /// has no likeness there, or nothing is left.
     ///
     /// Latin letters lose their marks: `Zoë` is `Zoe`. Nothing keeps names apart that look alike afterwards: something else

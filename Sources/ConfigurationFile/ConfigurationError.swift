@@ -10,7 +10,7 @@ public struct ConfigurationError: Error, Sendable, Hashable, CustomStringConvert
         case invalid
     }
 
-    /// Most problems that are told of one text; the last one says that there are more.
+    /// Most problems that are reported of one text; the last one says that there are more.
     public static let maximumProblems = 200
 
     /// The kind of failure.

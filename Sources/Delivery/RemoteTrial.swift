@@ -14,7 +14,7 @@ public enum RemoteTrial {
             let hasEnded: Void? = try await within(limit) { try await Self.run(spec) }
             return hasEnded == nil ? RemoteFailure(tookLongerThan: limit) : nil
         } catch {
-            // A task that is cancelled tells nothing of the remote.
+            // A task that is cancelled says nothing of the remote.
             return error as? RemoteFailure
         }
     }

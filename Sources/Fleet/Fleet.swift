@@ -70,7 +70,7 @@ public struct Fleet: Sendable {
         return self.actions
     }
 
-    /// The worker that can be told something about a room.
+    /// The worker that takes commands about a room.
     public func commandable(_ room: String) -> WorkerID? {
         guard let room = self.rooms[room], let id = room.worker else { return nil }
         switch room.phase {

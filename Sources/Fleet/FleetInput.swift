@@ -36,7 +36,7 @@ public enum FleetAction: Sendable, Hashable {
     case kill(WorkerID, reason: String)
     /// End a process that is still starting, because no room needs it any more; `.exited` follows.
     case cancel(WorkerID, reason: String)
-    /// Something to be told.
+    /// Something to be reported.
     case report(FleetEvent)
 }
 
@@ -66,6 +66,6 @@ public enum WorkerEndCause: Sendable, Hashable {
     case exited
     /// A signal that was none of ours.
     case crashed
-    /// The fleet: it hung, was too large, or did not do what it was told.
+    /// The fleet: it hung, was too large, or did not do what it was ordered.
     case killed
 }

@@ -26,7 +26,7 @@ public struct FleetRoom: Sendable, Hashable {
         case joining
         /// We are a member.
         case joined
-        /// Its worker was told to leave; it is ended at `deadline`, if that costs no other room.
+        /// Its worker was ordered to leave; it is ended at `deadline`, if that costs no other room.
         case leaving(deadline: Duration)
         /// The next try is at `until`: workers failed, or the server kicked us.
         case backingOff(until: Duration)
@@ -34,7 +34,7 @@ public struct FleetRoom: Sendable, Hashable {
         case failed(until: Duration?)
     }
 
-    /// What its worker is told.
+    /// The spec of its worker.
     public internal(set) var spec: RoomSpec
     /// The revision of that.
     public internal(set) var revision: UInt64
@@ -52,7 +52,7 @@ public struct FleetRoom: Sendable, Hashable {
     public internal(set) var worker: WorkerID?
     /// Workers that ended unexpectedly.
     public internal(set) var restarts = 0
-    /// The room from inside, as its worker last told.
+    /// The room from inside, as its worker last reported.
     public internal(set) var status = RoomStatus()
     /// The recording in progress, or the one that the next worker continues.
     public internal(set) var unfinished: RecordingReference?
@@ -128,7 +128,7 @@ public struct FleetWorker: Sendable, Hashable {
     public internal(set) var rooms: Set<String> = []
     /// Its process id, once it is ready.
     public internal(set) var processID: Int32?
-    /// How it is, as it last told.
+    /// How it is, as it last reported.
     public internal(set) var vitals: WorkerVitals?
     /// CPU of one core in percent between its last two heartbeats.
     public internal(set) var cpuPercent = 0.0

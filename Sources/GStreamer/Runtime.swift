@@ -39,7 +39,7 @@ public enum Runtime {
     /// At the start of a process, before there are threads. An environment that has settings for malloc is left alone.
     public static func boundHeaps() { CTapedeck_bound_heaps() }
 
-    /// The elements of `names` that this host does not have: what to tell a person to install.
+    /// The elements of `names` that this host does not have: what a person is to install.
     public static func missingElements(_ names: [String]) -> [String] {
         names.filter { name in
             guard let factory = gst_element_factory_find(name) else { return true }

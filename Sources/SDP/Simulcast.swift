@@ -45,7 +45,7 @@ public struct Simulcast: Sendable, Hashable {
         if found.direction == .sendonly { self.extensionDirection = "/recvonly" }
     }
 
-    /// The layer that a source has by the description; nil if only its packets can tell.
+    /// The layer that a source has by the description; nil if only its packets can show it.
     public func layer(ofSource ssrc: UInt32) -> String? {
         self.hasNames ? nil : self.layers.first { $0 == "\(ssrc)" }
     }

@@ -2,7 +2,7 @@
 
 import SDP
 
-/// The few lines of a session description that tell which peer connection wrote it.
+/// The few lines of a session description that show which peer connection wrote it.
 struct DescriptionIdentity: Equatable, Sendable {
     /// Entries kept of each kind; a real description has one per m-line at most.
     private static let limit = 64

@@ -52,7 +52,7 @@ public final class File: Sendable, Source {
         _ = Glibc.close(self.descriptor)
     }
 
-    /// The size in bytes at this moment; zero when the system does not tell.
+    /// The size in bytes at this moment; zero when the system does not say.
     public var count: UInt64 {
         var status = stat()
         guard fstat(self.descriptor, &status) == 0 else { return 0 }
@@ -78,7 +78,7 @@ public final class File: Sendable, Source {
     }
 
     /// Everything from the beginning to the end, at most `limit` bytes; also of files whose size the system does not
-    /// tell, such as those of /proc.
+    /// say, such as those of /proc.
     func readAll(limit: Int) throws(StorageError) -> [UInt8] {
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: min(limit, 1 << 16))

@@ -47,7 +47,7 @@ public struct Journal: Sendable, Hashable {
         return journal
     }
 
-    /// How a recording began, by the first line of its journal; `nil` if that does not tell or is not there.
+    /// How a recording began, by the first line of its journal; `nil` if that does not say so or is not there.
     public static func beginning(of folder: RecordingFolder) -> RecordingStarted? {
         guard let file = try? File(folder.journalPath, .read),
             let bytes = try? file.read(offset: 0, count: Self.chunkSize),

@@ -3,7 +3,7 @@
 import Glibc
 import Timeline
 
-/// Reads the lines of which a journal has millions without a JSON decoder: those that tell of clocks and packets.
+/// Reads the lines of which a journal has millions without a JSON decoder: those of clocks and packets.
 ///
 /// They are read as `JournalWriter` writes them, keys sorted and without white space. Any other line, though it may say
 /// the same, is left to the decoder.

@@ -7,7 +7,7 @@ public enum PartialFile {
     /// The hidden name of a file while it is made; the process that makes it holds its lock.
     public static func name(of file: some StringProtocol) -> String { ".\(file)\(Self.suffix)" }
 
-    /// The files whose locks tell whether a file is being made; nil for a file that is finished.
+    /// The files whose locks show whether a file is being made; nil for a file that is finished.
     ///
     /// Files that are made on the way to another one begin with its hidden name. Versions before wrote `call.mp4.<id>.tmp`,
     /// `browser.tmp` and, behind each, `.remux` and `.lock`.

@@ -170,7 +170,7 @@ public struct RecordingFolder: Sendable, Hashable {
     /// Whether a process records into it, or closes it, judged by the lock of its journal.
     public var isHeld: Bool { (try? File(self.journalPath, .read))?.isLocked() ?? false }
 
-    /// Bytes of all track files; those of whose size the system does not tell are left out.
+    /// Bytes of all track files; those of whose size the system does not say are left out.
     public func trackBytes() throws(StorageError) -> UInt64 {
         try Self.entries(of: self.tracksPath).reduce(0) { sum, name in
             var status = stat()

@@ -9,7 +9,7 @@ public struct RecordingSummary: Sendable, Hashable {
     public var folder: RecordingFolder
     /// The room, unsanitised if the journal or the manifest has it.
     public var room: String
-    /// When it began; to the second, from the folder's name, if the journal does not tell.
+    /// When it began; to the second, from the folder's name, if the journal does not say so.
     public var start: UTCTime
     /// The last instant in the journal; `nil` without a journal.
     public var end: UTCTime?

@@ -147,7 +147,7 @@ struct CameraCommand: AsyncParsableCommand {
         var connected = 0
         let framesCaptured: UInt64
         let framesEncoded: [String: UInt64]
-        /// Pictures and sounds that an encoder did not keep up with.
+        /// Frames and samples that an encoder did not keep up with.
         let dropped: [String: UInt64]
         var framesSent: [String: UInt64] = [:]
         var audioPacketsSent: [String: UInt64] = [:]

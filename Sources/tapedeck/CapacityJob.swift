@@ -141,7 +141,7 @@ struct CapacityJob: Sendable {
         )
     }
 
-    /// The first vitals that are told after an instant.
+    /// The first vitals that are reported after an instant.
     private func vitals(
         of worker: MeasuredWorker,
         after instant: ContinuousClock.Instant,

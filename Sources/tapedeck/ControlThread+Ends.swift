@@ -10,7 +10,7 @@ extension ControlThread {
 
     /// Stops something at the end of a command.
     ///
-    /// What does not stop is told in the log, and costs the command nothing of what it has done.
+    /// What does not stop is reported in the log, and costs the command nothing of what it has done.
     func end(_ what: String, logger: Logger, _ body: @escaping @Sendable () -> Void) async {
         do {
             try await self.run(what, deadline: Self.longestEnd, body)

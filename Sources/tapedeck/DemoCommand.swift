@@ -56,7 +56,7 @@ struct DemoCommand: AsyncParsableCommand {
         try Runtime.initialise()
         let log = self.common.logOutput()
         let logger = log.logger()
-        // What server and cameras tell by the way would hide what the recorder does.
+        // What server and cameras log would hide what the recorder does.
         var others = logger
         if others.logLevel == .notice { others.logLevel = .warning }
         let interrupts = Interrupts()

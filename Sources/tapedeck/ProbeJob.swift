@@ -36,7 +36,7 @@ struct ProbeJob: Sendable {
     var trace: TraceSettings?
     var logger: Logger
 
-    /// Pictures that the recorder wrote, as it notes them.
+    /// Frames that the recorder wrote, as it notes them.
     private final class Notes: Sendable {
         /// More than ten minutes of several cameras at 60 frames a second.
         private static let most = 200_000

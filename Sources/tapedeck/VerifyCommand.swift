@@ -60,7 +60,7 @@ struct VerifyCommand: AsyncParsableCommand {
             do {
                 if let ffmpeg { certificate = try await ffmpeg.examine(certificate, path: path) }
             } catch let reason as FFmpeg.Failure {
-                // What is told without it is told all the same.
+                // What is reported without it is reported all the same.
                 failure = reason
             }
             if self.common.json {

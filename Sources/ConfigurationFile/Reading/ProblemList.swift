@@ -28,7 +28,7 @@ final class ProblemList {
         suggestion: String? = nil
     ) {
         self.count += 1
-        // Twice as many as are told, so that those told are the first of the text in all but mad cases.
+        // Twice as many as are reported, so that those are the first of the text in all but mad cases.
         guard self.problems.count < 2 * ConfigurationError.maximumProblems else { return }
         let place = place ?? self.place(ofKey: key)
         self.problems.append(

@@ -44,7 +44,7 @@ struct SourceNode {
         case scalar(Scalar)
         case sequence([SourceNode])
         case mapping([Entry])
-        /// Something whose problem is told already.
+        /// Something whose problem is reported already.
         case broken
     }
 

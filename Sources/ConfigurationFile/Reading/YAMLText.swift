@@ -18,7 +18,7 @@ struct YAMLText {
     private var substitution: Substitution
     private var nodes = 0
 
-    /// A reader that tells problems to a list and replaces `${…}` from a source, if there is one.
+    /// A reader that adds problems to a list and replaces `${…}` from a source, if there is one.
     init(problems: ProblemList, values: (any ValueSource)?) {
         self.problems = problems
         self.substitution = Substitution(source: values)

@@ -13,7 +13,7 @@ public struct DaemonConfiguration: Sendable, Hashable {
     public var ice = NetworkSpec()
     /// The HTTP interface.
     public var api = APIConfiguration()
-    /// Who is told what happens.
+    /// Receivers of events.
     public var webhooks = WebhooksConfiguration()
     /// The processes that are in the rooms.
     public var workers = WorkersConfiguration()

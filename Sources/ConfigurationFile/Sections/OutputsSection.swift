@@ -129,7 +129,7 @@ extension OutputSpec {
         for problem in self.problems { Self.tell(problem, reader) }
     }
 
-    /// Tells what is wrong in the words of the keys; what a wrong value brought about is told with that.
+    /// Reports problems in the words of the keys, the effects of a wrong value together with it.
     private static func tell(_ problem: Problem, _ reader: MappingReader) {
         typealias Keys = OutputKeys.RTP
         func name(_ stream: Stream) -> String { stream == .video ? Keys.videoPort.name : Keys.audioPort.name }

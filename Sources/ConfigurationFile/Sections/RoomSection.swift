@@ -5,9 +5,9 @@ internal import Cluster
 public import Model
 public import Signalling
 
-/// One room of the configuration: what its workers are told, and when there are any.
+/// One room of the configuration: the spec of its workers, and when there are any.
 public struct RoomConfiguration: Sendable, Hashable {
-    /// What its workers are told, but for what the host has for all rooms.
+    /// The spec of its workers, without what the host has for all rooms.
     public var spec: RoomSpec
     /// Where it is.
     public var address: ConfiguredRoomURL

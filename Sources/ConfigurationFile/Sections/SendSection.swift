@@ -44,7 +44,7 @@ enum SendKeys {
 }
 
 extension ValueType where Value == PictureSize {
-    /// A picture's size.
+    /// The size of a video.
     fileprivate static let pictureSize = ValueType(
         accepted: "WIDTHxHEIGHT, even numbers from 320x180 to 7680x4320, such as 1280x720",
         text: { PictureSize($0).flatMap { $0.isSendable ? $0 : nil } }
@@ -52,14 +52,14 @@ extension ValueType where Value == PictureSize {
 }
 
 extension ValueType where Value == MediaSource {
-    /// Where a picture comes from.
+    /// Where video comes from.
     fileprivate static let videoSource = ValueType(
         accepted: "test, v4l2:/dev/DEVICE, v4l2:name=NAME, v4l2:serial=NUMBER, file:/PATH, image:/PATH, screen, "
             + "rtsp://HOST/PATH, rtp:/PATH, or another capture as NAME or NAME:ARGUMENT",
         text: { MediaSource(configured: $0) }
     )
 
-    /// Where sound comes from.
+    /// Where audio comes from.
     fileprivate static let audioSource = ValueType(
         accepted:
             "test, alsa:DEVICE, file:/PATH, rtsp://HOST/PATH, rtp:/PATH, or another capture as NAME or NAME:ARGUMENT",
@@ -125,7 +125,7 @@ extension SendSpec {
                     accepted: "send: none"
                 )
             case .size, .range:
-                // Those of the keys, which were told already.
+                // Those of the keys, which were reported already.
                 break
             }
         }

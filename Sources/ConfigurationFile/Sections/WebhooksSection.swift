@@ -56,7 +56,7 @@ public struct EventPattern: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Who is told what happens.
+/// Receivers of events.
 public struct WebhooksConfiguration: Sendable, Hashable {
     /// The receivers.
     public var targets: [WebhookConfiguration] = []

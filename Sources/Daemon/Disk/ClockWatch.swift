@@ -4,7 +4,7 @@ import Basics
 
 /// Whether the wall clock can be believed when it says that something is old.
 ///
-/// Nothing tells a clock that was put right from one that was put wrong: after either it takes a day until age counts again.
+/// A clock that was put right looks like one that was put wrong: after either it takes a day until age counts again.
 /// What it remembers outlives the daemon, so that a host that starts with a wrong clock is noticed, too. Pure; see decision 108.
 struct ClockWatch: Sendable {
     /// Why age does not count.

@@ -95,7 +95,7 @@ actor Janitor: Service {
         }
     }
 
-    /// A worker could not write: measures at once, and tells people where the measurement does not.
+    /// A worker could not write: measures at once, and notifies operators where the measurement does not.
     private func watchFailures() async {
         for await failure in self.supervisor.writeFailures {
             guard self.governor.alarmsAboutFailedWrite() else { continue }

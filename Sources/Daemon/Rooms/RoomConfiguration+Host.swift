@@ -14,7 +14,7 @@ extension RoomConfiguration {
         return .object(members)
     }
 
-    /// What a worker is told: the room's spec with what the host has for all rooms.
+    /// The spec of a worker: the room's spec with what the host has for all rooms.
     func spec(in configuration: DaemonConfiguration) -> RoomSpec {
         var spec = self.spec
         spec.storage = configuration.storage.directory

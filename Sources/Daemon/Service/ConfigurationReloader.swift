@@ -36,7 +36,7 @@ actor ConfigurationReloader: Service {
     private var known: Signature?
     private var control: ControlServer?
 
-    /// What tells one state of the file from another.
+    /// A sign of one state of the file.
     private struct Signature: Equatable {
         var inode: UInt64
         var size: Int64

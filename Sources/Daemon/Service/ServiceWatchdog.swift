@@ -5,7 +5,7 @@ import Model
 import Observability
 import ServiceLifecycle
 
-/// Tells the service manager that we are up and alive, and in one line what we do.
+/// Notifies the service manager that we are up and alive, and in one line of what we do.
 ///
 /// The watchdog is fed only while the health check says that the daemon lives, so that a daemon that hangs is ended.
 struct ServiceWatchdog: Service {

@@ -8,16 +8,16 @@ import Observability
 import ServiceLifecycle
 import Synchronization
 
-/// Keeps the RTSP server's process running while the configuration wants one, and tells it what the rooms send.
+/// Keeps the RTSP server's process running while the configuration wants one, and sends it what the rooms send.
 ///
-/// Rooms say what they send at any time and from any task; the process is told of what there is now. One that ends, or
+/// Rooms say what they send at any time and from any task; the process gets the present list. One that ends, or
 /// is silent, is started again, with waits that grow.
 final class RTSPKeeper: Service {
     /// Silence after which the process is taken to hang.
     private static let hangLimit = Duration.seconds(15)
     /// How long the process may take to end.
     private static let stopLimit = Duration.seconds(3)
-    /// The most rooms that one command tells of: its line stays below what the process reads.
+    /// The most rooms of one command: its line stays below what the process reads.
     private static let roomsOfACommand = 64
 
     private let launcher: WorkerLauncher
@@ -31,7 +31,7 @@ final class RTSPKeeper: Service {
         var statuses: [String: RoomStatus] = [:]
         var mailbox: WorkerMailbox?
         var served: RTSPServerSpec?
-        /// What the process was told last of each room that has something.
+        /// What the process got last of each room that has something.
         var told: [String: [RTSPMountSpec]] = [:]
         var restart = RestartPolicy(settings: RestartPolicy.Settings())
         var lastHeard = ContinuousClock.now
@@ -117,7 +117,7 @@ final class RTSPKeeper: Service {
         return plan.mounts(status, users: users)
     }
 
-    /// Tells the process of those of the rooms that have something else than it knows.
+    /// Sends the process those of the rooms that have something else than it knows.
     private func tell(_ rooms: some Sequence<String>, _ state: inout State) {
         guard let mailbox = state.mailbox else { return }
         var news: [String: [RTSPMountSpec]] = [:]

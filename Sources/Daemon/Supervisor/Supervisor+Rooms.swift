@@ -78,11 +78,11 @@ extension Supervisor {
         }
     }
 
-    /// Tells a room something.
+    /// Sends a room a command.
     func perform(_ action: RoomAction, on name: String) async throws(ControlError) -> RoomResource {
         guard let entry = self.book.entries[name] else { throw Self.unknown(name) }
         guard !self.fleet.isStopping else { throw ControlError(.unavailable, "the daemon ends") }
-        // Before anything is ordered that its worker would not be told.
+        // Before anything is ordered that its worker would not get.
         try self.refuseIfBusy()
         switch action {
         case .record:
@@ -91,7 +91,7 @@ extension Supervisor {
             self.book.request(name, true)
             self.updateWish(name)
             self.apply(.retry(room: name))
-            // A worker that is yet to join is told when it does.
+            // A worker that is yet to join gets it when it does.
             try await self.waitForRecording(of: name)
         case .pause: try await self.pause(name)
         case .resume: try await self.resume(name)

@@ -21,7 +21,7 @@ actor Supervisor: Service {
     private static let answerLimit = Duration.seconds(3)
     /// Longest wait for a change of a camera, into which a worker looks for 25 s at most; our own commands wait for 35 s.
     private static let doneLimit = Duration.seconds(30)
-    /// A turn that is later than this is told to the fleet: a busy machine is not that late.
+    /// A turn that is later than this is reported to the fleet: a busy machine is not that late.
     private static let longestDelay = Duration.seconds(2)
     /// Requests that wait for workers at a time.
     private static let maximumPendingRequests = 256
@@ -42,7 +42,7 @@ actor Supervisor: Service {
     /// What is wanted of each room.
     private(set) var intents: [String: RoomIntent] = [:]
     private var recordingLimit = RecordingLimit.everything
-    /// Rooms that have shown no picture yet since they were joined, and when that was.
+    /// Rooms that have shown no frame yet since they were joined, and when that was.
     private var awaitingFirstFrame: [String: Duration] = [:]
     var fleet: Fleet
     /// Takes news of rooms for the cluster; `nil` where this host shares none.
@@ -270,7 +270,7 @@ actor Supervisor: Service {
             } else {
                 self.metrics.workerRestarted(RestartReason(cause))
                 for room in rooms {
-                    // One that was not joined yet is not left, but told of itself already.
+                    // One that was not joined yet is not left, but reported itself already.
                     self.metrics.left(room: room)
                     self.rtsp.note(room, nil)
                     self.bus.publish(.workerExited, room: room, details)

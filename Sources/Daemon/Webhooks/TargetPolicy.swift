@@ -5,7 +5,7 @@ import ConfigurationFile
 import FoundationEssentials
 import NIOCore
 
-/// Which receivers are told: `https` to public addresses, `http` to this host's loopback, and whatever the operator lists.
+/// The receivers of events: `https` to public addresses, `http` to this host's loopback, and whatever the operator lists.
 struct TargetPolicy: Sendable {
     /// Hosts that receivers may have; empty: any.
     var allowedHosts: [String]
@@ -21,7 +21,7 @@ struct TargetPolicy: Sendable {
         !self.allowedHosts.isEmpty && self.rules.allows(host: host)
     }
 
-    /// Why a receiver may not be told whatever its address is; `nil` if it depends on the address.
+    /// Why a receiver may not get events whatever its address is; `nil` if it depends on the address.
     func refusal(of target: TargetURL) -> String? {
         guard self.rules.allows(host: target.host) else { return "its host is not among the allowed hosts" }
         if !target.isSecure, !target.isLoopback, !self.isListed(target.host) {

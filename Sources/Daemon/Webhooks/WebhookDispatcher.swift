@@ -13,7 +13,7 @@ import Platform
 import Storage
 import Synchronization
 
-/// Tells receivers what happens: at least once, for up to a day, also across restarts.
+/// Sends receivers events: at least once, for up to a day, also across restarts.
 ///
 /// Events are matched with the webhooks' patterns, stored in the catalogue and posted from there, one attempt at a time for
 /// each webhook and all webhooks side by side; there are at most `maximumTargets` of them. A webhook's deliveries go out
@@ -272,7 +272,7 @@ final class WebhookDispatcher: Sendable {
         )
     }
 
-    /// The id of what is told once, in the form of the others.
+    /// The id of what is sent once, in the form of the others.
     private static func id(_ text: String) -> String {
         let digits = Array(SHA256Digest(of: text.utf8).hexadecimal.prefix(32))
         return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(digits[$0]) }.joined(separator: "-")

@@ -5,7 +5,7 @@ public import Model
 internal import Synchronization
 public import SystemPackage
 
-/// A worker process that is not the daemon's: it records what it is told, and what it uses is asked.
+/// A worker process that is not the daemon's: it records what it is asked to, and what it uses is asked.
 public final class MeasuredWorker: Sendable {
     /// How long it may take to end in order.
     private static let stopLimit = Duration.seconds(15)
@@ -61,7 +61,7 @@ public final class MeasuredWorker: Sendable {
     /// Has it join a room.
     public func join(_ spec: RoomSpec) { self.mailbox.send(WorkerCommand.be(spec, revision: 1)) }
 
-    /// What it uses, as it told last, and when that was; once a second.
+    /// What it uses, as it reported last, and when that was; once a second.
     public var vitals: (WorkerVitals, at: ContinuousClock.Instant)? { self.state.withLock { $0.vitals } }
 
     /// The rooms in which something was written, by name.

@@ -3,11 +3,11 @@
 import FoundationEssentials
 import Model
 
-/// What one worker process is to be told, until it takes it.
+/// Commands for one worker process, until it takes them.
 ///
 /// Callable from any thread.
 final class WorkerMailbox: Sendable {
-    /// Commands are a few per minute; a worker that leaves so many unread hangs, and its heartbeat tells.
+    /// Commands are a few per minute; a worker that leaves so many unread hangs, and its heartbeat shows that.
     private static let capacity = 1024
 
     /// Lines for its standard input.

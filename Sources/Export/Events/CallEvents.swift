@@ -157,7 +157,7 @@ struct CallEvents {
     }
 }
 
-/// One track of an export, with what its units tell.
+/// One track of an export, with what its units show.
 private struct EventTrack {
     /// A stretch without a gap, on the export's clock.
     struct Run {

@@ -15,7 +15,7 @@ public struct DamagedRange: Sendable, Hashable {
 
     /// Its size.
     public var bytes: UInt64 { self.end - self.offset }
-    /// How long what is missing lasted, as far as times tell.
+    /// How long what is missing lasted, as far as times show.
     public var durationNanoseconds: Int64 {
         guard let endNanoseconds else { return 0 }
         let length = endNanoseconds.subtractingReportingOverflow(self.startNanoseconds ?? 0)

@@ -22,9 +22,9 @@ extension PreferredCodec {
 
 /// The camera: captures once, encodes once per codec in use, and feeds every peer.
 ///
-/// The test picture carries a clock for viewers and a frame counter for machines; once a second it flashes while the
-/// sound beeps (Tests/Peers/test-pattern.md). Files are repeated, devices that fail are tried again. Pipelines start
-/// with their first consumer, and end a few seconds after their last: who takes sound opens no camera. All methods are
+/// The test pattern carries a clock for viewers and a frame counter for machines; once a second it flashes while the
+/// test tone beeps (Tests/Peers/test-pattern.md). Files are repeated, devices that fail are tried again. Pipelines start
+/// with their first consumer, and end a few seconds after their last: who takes audio opens no camera. All methods are
 /// called on the session's control thread.
 public final class CameraSource: Sendable {
     /// What is captured and coded now; apart from `state`, which is locked while encoders start.
@@ -42,11 +42,11 @@ public final class CameraSource: Sendable {
     /// Apart from `state`, which is locked while encoders start.
     private let rates = Mutex(Rates())
 
-    /// Raw pictures that may wait for an encoder: as many as half a second has at 30 frames a second.
+    /// Raw frames that may wait for an encoder: as many as half a second has at 30 frames a second.
     private static let maximumRawPictures = 15
     /// Keyframes that follow each other faster would fill a way that is full.
     private static let reducedKeyframeSpacing = Duration.milliseconds(500)
-    /// Raw sound that may wait for its encoder: about a second.
+    /// Raw audio that may wait for its encoder: about a second.
     private static let maximumRawSounds = 60
     /// How often it is looked whether anybody receives something, and whether there is something to be heard.
     private static let lookDelay = Duration.seconds(1)
@@ -121,7 +121,7 @@ public final class CameraSource: Sendable {
 
     /// Nothing runs until the first consumer comes.
     ///
-    /// - Parameter name: What the camera is called: its test tone tells it from others.
+    /// - Parameter name: What the camera is called: its test tone distinguishes it from others.
     public init(
         settings: SendSpec,
         name: String = TestTone.usualName,
@@ -233,7 +233,7 @@ public final class CameraSource: Sendable {
         stages.retries[codec]?.mayStart(at: UInt64(clamping: Runtime.monotonicNanoseconds)) ?? true
     }
 
-    /// How loud what goes into the encoder of sound is; nil while no participant takes it.
+    /// How loud what goes into the encoder of audio is; nil while no participant takes it.
     public var soundLevel: SoundLevel? {
         self.state.withLock { $0.encoders[.opus] == nil ? nil : self.soundMeter.level }
     }
@@ -322,7 +322,7 @@ public final class CameraSource: Sendable {
         self.state.withLock { $0.encoders.mapValues(\.file.path) }
     }
 
-    /// By which the encoders that run are told from those before them.
+    /// Distinguishes the encoders that run from those before them.
     var encoderNumbers: [MediaCodec: Int] {
         self.state.withLock { $0.encoders.mapValues(\.number) }
     }
@@ -332,7 +332,7 @@ public final class CameraSource: Sendable {
         (self.picture.count, self.state.withLock { $0.outputs.mapValues(\.count) })
     }
 
-    /// `CLOCK_MONOTONIC` of frame 0 of the test picture; nil before the first consumer came.
+    /// `CLOCK_MONOTONIC` of frame 0 of the test pattern; nil before the first consumer came.
     public var firstFrameNanoseconds: UInt64? {
         self.state.withLock { $0.feeds.first { $0.source.hasVideo }?.playsFromNanoseconds }
     }
@@ -367,7 +367,7 @@ public final class CameraSource: Sendable {
         self.state.withLock { stages in stages.failures + stages.feeds.reduce(0) { $0 + $1.failures } }
     }
 
-    /// Raw pictures or sounds that were left out because an encoder did not keep up, since the camera began; codecs that lost
+    /// Raw frames or samples that were left out because an encoder did not keep up, since the camera began; codecs that lost
     /// nothing are not named.
     ///
     /// Any thread; waits while encoders start.
@@ -453,7 +453,7 @@ public final class CameraSource: Sendable {
     ///
     /// Sources that stay the same continue. Another size, rate or bit rate takes separate encoders, behind which the others'
     /// consumers continue with the first keyframe. Waits for encoders, not for sources; the session's control thread.
-    /// - Returns: false, with nothing done, if calls would change: pictures or sound come or go, or Opus is
+    /// - Returns: false, with nothing done, if calls would change: video or audio come or go, or Opus is
     ///   described otherwise.
     /// - Throws: for what no capture file gives, and for parameters that none takes; then nothing is done either.
     public func capture(_ settings: SendSpec) throws(CaptureError) -> Bool {
@@ -462,7 +462,7 @@ public final class CameraSource: Sendable {
         let sources = try CaptureSource.all(settings, from: self.pipelines)
         return self.state.withLock { stages in
             guard !stages.isStopped else { return false }
-            // What was muted before is muted until what is captured has changed; pictures need not stand still that long.
+            // What was muted before is muted until what is captured has changed; frames need not stand still that long.
             var mutes = before.mutes
             mutes.isFrozen = false
             mutes.formUnion(settings.mutes)

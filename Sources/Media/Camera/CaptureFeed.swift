@@ -26,7 +26,7 @@ final class CaptureFeed: Sendable {
     private let thread: ControlThread
     private let opener = ControlThread(name: "source")
     private let logger: Logger
-    /// Called on `thread` when sound comes again after a hole that is too long to be filled with silence.
+    /// Called on `thread` when audio comes again after a hole that is too long to be filled with silence.
     private let onHole: @Sendable () -> Void
     /// Left when everything of the source is closed, after `stop`.
     private let closing = DispatchGroup()
@@ -38,7 +38,7 @@ final class CaptureFeed: Sendable {
     private static let longestClosing = Duration.seconds(2)
     /// A pass that starts this late starts a new time line, as after a suspended machine.
     private static let longestLag: UInt64 = 1_000_000_000
-    /// A hole in the sound up to this long is filled with silence; after a longer one the encoder starts again.
+    /// A hole in the audio up to this long is filled with silence; after a longer one the encoder starts again.
     private static let longestSilence: UInt64 = 1_000_000_000
 
     private struct State {
@@ -65,7 +65,7 @@ final class CaptureFeed: Sendable {
     /// Where media go that no participant receives.
     private struct Unseen {
         let picture = FanOut(startsAtKeyframe: false)
-        /// Nil while the sound is heard.
+        /// Nil while the audio is heard.
         let sound: FanOut?
 
         init(_ part: CaptureLife.Part) {
@@ -78,7 +78,7 @@ final class CaptureFeed: Sendable {
         let number: Int
         let pipeline: Pipeline
         let complaints: FirstError
-        /// Whether it has sound; a slate in the place of pictures has none.
+        /// Whether it has audio; a slate in the place of video has none.
         let hasSound: Bool
         /// A pause that is longer than this says that it gives nothing, in nanoseconds.
         let patience: UInt64
@@ -119,10 +119,10 @@ final class CaptureFeed: Sendable {
     /// Whether the source is away and the slate is shown.
     var showsSlate: Bool { self.state.withLock { $0.life.showsSlate } }
 
-    /// Whether nothing of its sound is heard, as the slate is shown in its place.
+    /// Whether nothing of its audio is heard, as the slate is shown in its place.
     var isSoundAway: Bool { self.source.hasAudio && self.state.withLock { $0.life.covered == .everything } }
 
-    /// How often the source failed or gave nothing: what people were told.
+    /// How often the source failed or gave nothing: what was reported.
     var failures: UInt64 { self.state.withLock { $0.life.reports } }
 
     /// Running time 0 of the pipeline that plays, or played last, on the clock; nil before the first.
@@ -305,13 +305,13 @@ final class CaptureFeed: Sendable {
         if hasHole { self.onHole() }
     }
 
-    /// Whether there has been no sound for longer than is filled with silence.
+    /// Whether there has been no audio for longer than is filled with silence.
     private func hasHole(before instant: UInt64) -> Bool {
         let end = self.sound.endNanoseconds
         return self.source.hasAudio && end > 0 && end + Self.longestSilence < instant
     }
 
-    /// Shows the slate in the place of a source that is away, or of its pictures; participants are not left with a frozen frame.
+    /// Shows the slate in the place of a source that is away, or of its video; participants are not left with a frozen frame.
     private func showSlate(_ part: CaptureLife.Part) {
         guard var slate = self.slate else { return }
         if part == .pictures { slate.hasAudio = false }
@@ -420,7 +420,7 @@ final class CaptureFeed: Sendable {
         return nil
     }
 
-    /// Has the media of a pass go where they belong; its base time, what came there before, and whether its sound begins
+    /// Has the media of a pass go where they belong; its base time, what came there before, and whether its audio begins
     /// behind a hole.
     private func begin(
         _ pass: Pass,
@@ -428,7 +428,7 @@ final class CaptureFeed: Sendable {
     ) throws(GStreamerError) -> (base: UInt64, count: UInt64, hasHole: Bool) {
         try self.state.withLock { state throws(GStreamerError) in
             guard state.life.wants(pass.number) else { throw GStreamerError(.interrupted, "it is not wanted any more") }
-            // A live source may move its first time stamps to the instant at which it begins, picture and sound each for
+            // A live source may move its first time stamps to the instant at which it begins, video and audio each for
             // itself: with a base time of long ago, flash and beep would not be on one grid.
             let now = Self.now
             var base = now
@@ -449,7 +449,7 @@ final class CaptureFeed: Sendable {
         }
     }
 
-    /// Opens the file a second time, up to its first picture and sound.
+    /// Opens the file a second time, up to its first frame and sample.
     private func prepare(_ number: Int) {
         guard let pass = try? self.makePass(number, of: self.source) else { return }
         // It is opened again when it is due if this fails, and then a failure counts.
@@ -495,7 +495,7 @@ final class CaptureFeed: Sendable {
     /// Has what a pass gives go there.
     ///
     /// - Parameters:
-    ///   - sound: `nil` to leave its sound where it goes.
+    ///   - sound: `nil` to leave its audio where it goes.
     ///   - base: The base time that its pipeline will get; `nil` if it has it.
     private func attach(
         _ pass: Pass,

@@ -7,7 +7,7 @@
 ///                        │   ▼                 ▼
 ///                       waiting ◀──────────────┘            any ── stop ──▶ stopped
 ///
-/// Of a stream that gives pictures and sound the pictures may be hidden alone, while it is open.
+/// The video of a stream with audio may be hidden alone, while it is open.
 ///
 /// Pure. `stopped` is terminal. A pass is one time that the source is opened, and known by its number: what comes late, of a
 /// pass that is gone, is a harmless race and ignored. Instants are nanoseconds of the monotonic clock.
@@ -51,11 +51,11 @@ struct CaptureLife: Sendable, Hashable {
         case endSlate
         /// Loads the slate in advance: when a device goes away, every moment is seen.
         case prepareSlate
-        /// Tells people.
+        /// Notifies operators.
         case tell(News)
     }
 
-    /// What people are told, once until the source gives something again; of one that opens slowly also why it failed.
+    /// What is reported, once until the source gives something again; of one that opens slowly also why it failed.
     enum News: Sendable, Hashable {
         /// It failed, or gave nothing, and is tried again.
         case failed(String)
@@ -71,7 +71,7 @@ struct CaptureLife: Sendable, Hashable {
         case back
     }
 
-    /// What people were told since the source gave something.
+    /// What was reported since the source gave something.
     private enum Told: Sendable, Hashable {
         case nothing
         /// That opening it takes long, and not yet what came of it.
@@ -91,25 +91,25 @@ struct CaptureLife: Sendable, Hashable {
     private static let devicePatience: UInt64 = 600_000_000
     /// The same for what comes over a network or has a rate that we do not know.
     private static let streamPatience: UInt64 = 5_000_000_000
-    /// The first picture or sound of a device may take this long, and so may opening it.
+    /// The first frame or sample of a device may take this long, and so may opening it.
     private static let firstPatience: UInt64 = 3_000_000_000
     /// A file that gives nothing for this long, though it neither ended nor failed, has failed: as one whose content was
     /// exchanged while it was being opened.
     private static let fileFirstPatience: UInt64 = 10_000_000_000
-    /// The same between two frames or sounds: pictures of a file may be far apart.
+    /// The same between two frames or samples: frames of a file may be far apart.
     private static let filePatience: UInt64 = 60_000_000_000
     /// A device that gives nothing for this long behind its slate is opened again.
     private static let deviceLimit: UInt64 = 10_000_000_000
     /// The same for a stream: a sender may pause, but GStreamer may also have failed to link what a server gives, in silence.
     private static let streamLimit: UInt64 = 30_000_000_000
-    /// The first picture may be this far behind the sound: one that begins with a keyframe must come.
+    /// The first frame may be this far behind the audio: one that begins with a keyframe must come.
     private static let firstPicturePatience: UInt64 = 10_000_000_000
-    /// Pictures are missed while the sound pauses no longer than this: in front of a network that is gone both stop, if not
+    /// Frames are missed while the audio pauses no longer than this: in front of a network that is gone both stop, if not
     /// at the same instant.
     private static let soundPause: UInt64 = 1_000_000_000
-    /// Waits for pictures double from `streamLimit` up to this: they may be off for good, and asking again interrupts the sound.
+    /// Waits for frames double from `streamLimit` up to this: they may be off for good, and asking again interrupts the audio.
     private static let longestPictureLimit: UInt64 = 600_000_000_000
-    /// So many pictures that do not come are not rare, they are missing.
+    /// So many frames that do not come are not rare, they are missing.
     private static let missingPictures: UInt64 = 20
     private static let deviceRetryDelay: UInt64 = 1_000_000_000
     private static let streamRetryDelay: UInt64 = 3_000_000_000
@@ -125,17 +125,17 @@ struct CaptureLife: Sendable, Hashable {
     /// Passes in a row that gave nothing.
     private var failures = 0
     private var told = Told.nothing
-    /// Whether the pictures of a pass come, apart from its sound; nil until that was looked at, and while all of it is hidden.
+    /// Whether the frames of a pass come, apart from its audio; nil until that was looked at, and while all of it is hidden.
     private var pictures: CaptureLiveness?
-    /// Whether pictures were missed while there was sound, and none came since.
+    /// Whether frames were missed while there was audio, and none came since.
     private var lacksPictures = false
-    /// How far apart its pictures come; also of the passes before.
+    /// How far apart its frames come; also of the passes before.
     private var gaps = PictureGaps()
-    /// How often in a row a source was opened again for its pictures.
+    /// How often in a row a source was opened again for its frames.
     private var pictureTries: UInt64 = 0
     /// In whose place the slate is shown.
     private(set) var covered: Part?
-    /// How often people were told that something is wrong.
+    /// How often something wrong was reported.
     private(set) var reports: UInt64 = 0
 
     init(_ kind: Kind, hasSlate: Bool) {
@@ -175,9 +175,9 @@ struct CaptureLife: Sendable, Hashable {
 
     /// What a hidden pass has given, as the count of `look`; `pictures` is `nil` for a source of sound alone.
     ///
-    /// Sound of a stream in the place of its slate would leave people with the slate's last picture: an RTSP server that does
-    /// not have the pictures yet describes none, and must be asked again, which a pass that gives nothing is. A file has all
-    /// its pictures, if late. A stream whose sound was heard without pictures, or whose pictures are rare, is heard again: they
+    /// Audio of a stream in the place of its slate would leave participants with the slate's last frame: an RTSP server that does
+    /// not have the video yet describes none, and must be asked again, which a pass that gives nothing is. A file has all
+    /// its video, if late. A stream whose audio was heard without video, or whose frames are rare, is heard again: they
     /// are missed by `lookAtPictures`.
     func givenUnseen(pictures: UInt64?, sounds: UInt64) -> UInt64 {
         let areRare = self.gaps.longest > Self.streamPatience
@@ -274,7 +274,7 @@ struct CaptureLife: Sendable, Hashable {
         }
     }
 
-    /// Takes how many pictures have come where those of the present pass go, of a source that gives sound as well; after a
+    /// Takes how many frames have come where those of the present pass go, of a source that gives audio as well; after a
     /// `look` that found nothing to do.
     ///
     /// Audio of a stream that continues would leave participants with a frozen frame. It is heard all the same: the sender may
@@ -352,7 +352,7 @@ struct CaptureLife: Sendable, Hashable {
         }
     }
 
-    /// What is known of the pictures of a pass from now on.
+    /// What is known of the frames of a pass from now on.
     private func pictureLiveness(
         like liveness: CaptureLiveness,
         isHidden: Bool,
@@ -370,7 +370,7 @@ struct CaptureLife: Sendable, Hashable {
         )
     }
 
-    /// How long pictures that are hidden may stay away before the source is opened again for them.
+    /// How long frames that are hidden may stay away before the source is opened again for them.
     ///
     /// - Parameter hasGiven: Whether the pass gave some: whether they are rare shows with the next ones.
     private func pictureLimit(hasGiven: Bool) -> UInt64 {

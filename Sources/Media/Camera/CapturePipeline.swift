@@ -8,7 +8,8 @@ internal import PipelineCatalogue
 /// The pipeline of a capture file, with what makes its media into what encoders take.
 ///
 /// Pictures leave at the appsink `pictureSink` as I420 of the asked size and rate, sound at
-/// `soundSink` as S16LE, 48 kHz, stereo. A file with the parameter `picture_format` or `sound_format` is told these caps and makes them itself.
+/// `soundSink` as S16LE, 48 kHz, stereo. A file with the parameter `picture_format` or
+/// `sound_format` gets these caps and makes them itself.
 enum CapturePipeline {
     /// The names of the parameters that the daemon sets.
     static let pictureFormat = "picture_format"
@@ -21,7 +22,7 @@ enum CapturePipeline {
     /// The element that is asked what a camera can give.
     static let opener = "source"
 
-    /// Wide pictures in high frames get bars; frames are repeated or left out to hold the rate.
+    /// Wide video in high frames get bars; frames are repeated or left out to hold the rate.
     private static let toPicture = """
         deinterlace ! videoconvert ! videoscale add-borders=true ! videorate ! capsfilter name=tapedeck_picture !
         """

@@ -6,7 +6,7 @@ public import Model
 internal import Observability
 internal import PipelineCatalogue
 
-/// One thing that is opened once: its pictures, its sound, or both.
+/// One thing that is opened once: its video, its audio, or both.
 struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
     var plan: PipelinePlan
     var input: MediaSource
@@ -39,7 +39,7 @@ struct CaptureSource: Sendable, Hashable, CustomStringConvertible {
                     try sources[index].plan.set(name, text)
                     unused.remove(name)
                 }
-                // What is missing is told before anything is opened.
+                // What is missing is reported before anything is opened.
                 _ = try sources[index].plan.settings()
             } catch {
                 throw CaptureError(error.description)

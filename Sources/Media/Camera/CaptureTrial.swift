@@ -72,7 +72,7 @@ enum CaptureTrial {
     /// How long a device may take to open that a client has just named.
     private static let limit = Duration.seconds(10)
 
-    /// The mode to ask a camera for; `nil` for what has no modes, or was told one.
+    /// The mode to ask a camera for; `nil` for what has no modes, or was given one.
     ///
     /// Opens and closes the device.
     /// - Throws: if it cannot be opened, or gives nothing that can be used.

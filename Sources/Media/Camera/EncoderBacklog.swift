@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counts what encoders had no time for, and decides when that is told.
+/// Counts what encoders had no time for, and decides when that is reported.
 ///
 /// Pure; instants are nanoseconds of one monotonic clock.
 struct EncoderBacklog: Sendable, Equatable {

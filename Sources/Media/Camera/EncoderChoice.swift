@@ -24,7 +24,7 @@ struct EncoderChoice: Sendable, Hashable {
     ///
     /// Blocks for up to `EncoderProbe.limit` for each that must be probed and was not yet.
     ///
-    /// - Parameter onFailure: is told why one is passed over, and whether the log has it already.
+    /// - Parameter onFailure: gets why one is passed over, and whether the log has it already.
     mutating func best(onFailure: (_ file: PipelineFile, _ reason: String, _ isLogged: Bool) -> Void) -> PipelineFile? {
         for file in self.candidates {
             guard !EncoderEnds.hang(of: file) else {
@@ -49,9 +49,9 @@ enum EncoderPipeline {
     /// Where raw media go in, and where coded ones come out.
     static let source = "tapedeck_in"
     static let sink = "tapedeck_encoded"
-    /// What makes pictures smaller; it lets everything through until it is told.
+    /// What makes frames smaller; it lets everything through until it is set.
     private static let fit = "tapedeck_fit"
-    /// Below this much of its buffer, in percent, an encoder leaves pictures out; WebRTC's own senders use the same.
+    /// Below this much of its buffer, in percent, an encoder leaves frames out; WebRTC's own senders use the same.
     private static let reducedFrameDropping = 30
 
     /// FFmpeg's own decoder makes noise of repeated speech in stereo (decision 74).
@@ -95,7 +95,7 @@ enum EncoderPipeline {
         return pipeline
     }
 
-    /// Tells a pipeline of `make` what to make of pictures while it runs.
+    /// Sets what a pipeline of `make` makes of frames while it runs.
     ///
     /// Another size begins with a keyframe.
     static func set(
@@ -123,7 +123,7 @@ enum EncoderPipeline {
     }
 }
 
-/// Has an encoder code a few pictures: hardware that is there may still not work.
+/// Has an encoder code a few frames: hardware that is there may still not work.
 public enum EncoderProbe {
     /// How long it may take.
     static let limit = Duration.seconds(4)
@@ -134,7 +134,7 @@ public enum EncoderProbe {
     /// What came of each, by launch text: a host does not change while we run.
     private static let known = Mutex<[String: String?]>([:])
 
-    /// Why the encoder does not work on this host; nil if it gave a coded picture.
+    /// Why the encoder does not work on this host; nil if it gave a coded frame.
     ///
     /// Any thread; waits for up to `limit`, the first time for each file.
     public static func failure(of file: PipelineFile) -> String? {

@@ -6,14 +6,14 @@ internal import Session
 struct EncoderRate: Sendable, Equatable {
     private(set) var bitsPerSecond: Int
     private var ladder = PictureLadder()
-    /// Whether the encoder was not told yet.
+    /// Whether the encoder was not set yet.
     private(set) var isDue = false
     /// Whether that concerns the size and the frame rate, too.
     private(set) var isStepDue = false
-    /// What the encoder was told last.
+    /// What the encoder was set to last.
     private var told: Int
-    /// For so long it is to get no pictures from now on, before it begins again with the next: one that continues makes up
-    /// for the pause with larger pictures.
+    /// For so long it is to get no frames from now on, before it begins again with the next: one that continues makes up
+    /// for the pause with larger frames.
     private(set) var pauseDue = Duration.zero
     private let configured: Int
 
@@ -56,13 +56,13 @@ struct EncoderRate: Sendable, Equatable {
         return isReduction ? .reduce : .tell
     }
 
-    /// What to tell the encoder; it counts as told.
+    /// What to set the encoder to; it counts as set.
     mutating func taken() -> EncoderRate {
         defer { (self.isDue, self.isStepDue, self.pauseDue) = (false, false, .zero) }
         return self
     }
 
-    /// The same for an encoder that was told nothing yet.
+    /// The same for an encoder that was not set yet.
     var fresh: EncoderRate {
         var rate = self
         rate.isStepDue = true

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A rate as a fraction, as drivers tell it.
+/// A rate as a fraction, as drivers report it.
 struct FrameRate: Sendable, Hashable {
     var numerator: Int
     var denominator: Int
@@ -85,7 +85,7 @@ struct OfferedMode: Sendable, Hashable {
         }
     }
 
-    /// The media type; empty for one whose pictures are not in ordinary memory.
+    /// The media type; empty for one whose frames are not in ordinary memory.
     private static func mediaType(_ text: Substring) -> String {
         let parts = Self.trimmed(text).split(separator: "(", maxSplits: 1)
         if parts.count > 1, !parts[1].hasPrefix("memory:SystemMemory") { return "" }

@@ -7,9 +7,9 @@ internal import Observability
 public import PipelineCatalogue
 
 extension SendSpec {
-    /// Whether there is a picture.
+    /// Whether there is video.
     public var sendsVideo: Bool { self.video != nil }
-    /// Whether there is sound.
+    /// Whether there is audio.
     public var sendsAudio: Bool { self.audio != nil }
     /// Whether the rate follows what peers report.
     var hasAdaptiveRate: Bool { self.sendsVideo && self.minimumBitsPerSecond < self.bitsPerSecond }
@@ -20,7 +20,7 @@ extension SendSpec {
             && self.usesAudioFEC == other.usesAudioFEC && self.usesAudioDTX == other.usesAudioDTX
     }
 
-    /// Whether raw pictures are of one size and rate.
+    /// Whether raw frames are of one size and rate.
     func hasPictures(like other: SendSpec) -> Bool {
         self.width == other.width && self.height == other.height && self.framesPerSecond == other.framesPerSecond
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Notices that the camera's own sound is silent, which people in front of a dead microphone do not hear themselves.
+/// Notices that the camera's own audio is silent, which people in front of a dead microphone do not hear themselves.
 struct SilenceWatch: Sendable {
     /// What has changed.
     enum Finding: Sendable, Hashable {
@@ -17,7 +17,7 @@ struct SilenceWatch: Sendable {
     /// Whether it was silent once.
     private(set) var hasFound = false
 
-    /// Takes how long the sound has been silent; nil while nothing follows from that: muted, or its source is away.
+    /// Takes how long the audio has been silent; nil while nothing follows from that: muted, or its source is away.
     mutating func look(_ silence: Duration?) -> Finding? {
         guard let silence, silence >= Self.patience else {
             guard self.isSilent, silence != nil else { return nil }

@@ -2,7 +2,7 @@
 
 internal import Model
 
-/// The pitch of the test beep, by which one camera is told from another in a recording, by ear or by a program.
+/// The pitch of the test tone, which distinguishes one camera from another in a recording, by ear or by a program.
 public enum TestTone {
     /// What cameras are called that were given no name; they all beep at `usualHertz`, as rooms of that kind do.
     public static let usualName = "Camera"

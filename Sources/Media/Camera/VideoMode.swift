@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a camera codes its pictures; the first of two that are as good otherwise is taken.
+/// How a camera codes its frames; the first of two that are as good otherwise is taken.
 enum VideoCoding: String, Sendable, Hashable, CaseIterable {
     case raw = "video/x-raw"
     case jpeg = "image/jpeg"
     case h264 = "video/x-h264"
 }
 
-/// A size, rate and coding in which a camera can be asked for pictures.
+/// A size, rate and coding in which a camera can be asked for video.
 struct VideoMode: Sendable, Hashable {
     var coding: VideoCoding
     var width: Int
     var height: Int
     var rate: FrameRate
 
-    /// Beyond this, uncompressed pictures do not fit through USB 2 at a good rate.
+    /// Beyond this, uncompressed frames do not fit through USB 2 at a good rate.
     private static let largestRawArea = 640 * 480
 
     /// The caps that ask a camera for this mode.
@@ -25,7 +25,7 @@ struct VideoMode: Sendable, Hashable {
 
     /// The mode nearest to what is asked for of those that a device offers; `nil` if it offers none.
     ///
-    /// A larger picture is better than a smaller one; the size counts before the rate, the rate before the coding.
+    /// A larger size is better than a smaller one; the size counts before the rate, the rate before the coding.
     static func nearest(width: Int, height: Int, framesPerSecond: Int, of offers: [OfferedMode]) -> VideoMode? {
         offers.flatMap { offer -> [VideoMode] in
             offer.rates(near: framesPerSecond).map { rate in

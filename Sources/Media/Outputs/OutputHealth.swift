@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether an output works, as its counters and its set-up tell.
+/// Whether an output works, as its counters and its set-up show.
 struct OutputHealth: Sendable, Hashable {
     /// The new state.
     enum Change: Sendable, Hashable {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Whether the packets of a stream get away from this host, as its counters tell.
+/// Whether the packets of a stream get away from this host, as its counters show.
 ///
 /// Sockets keep the address of ours that they were opened with, and nothing gets away any more when it is gone.
 struct StreamWatch: Sendable, Hashable {

@@ -8,7 +8,7 @@ internal import Synchronization
 
 /// Data between a recorder's thread and all others: units and orders one way, the status the other.
 final class RecorderExchange: Sendable {
-    /// Something for the thread to tell its session, between two units.
+    /// Something for the thread to report to its session, between two units.
     struct Order: Sendable {
         let perform: @Sendable (inout RecordingSession) -> Void
         /// Signalled when it was performed, and the status shows it.

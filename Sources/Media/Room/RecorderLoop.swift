@@ -92,7 +92,7 @@ struct RecorderLoop: ~Copyable {
         self.performActions()
         let isLast = self.session.isIdle
         if isLast || now - self.lastPublished >= Self.publishingInterval.nanoseconds { self.publish() }
-        // Nothing came, so nothing waits that would tell a disk which stopped us from a process that stood still.
+        // Nothing came, so nothing waits that would distinguish a disk which stopped us from a process that stood still.
         if !came { self.stalls.wasAwake(at: Runtime.monotonicNanoseconds) }
         return came
     }

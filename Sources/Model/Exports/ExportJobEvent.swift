@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an export job tells on its standard output: one JSON object a line, as a worker does.
+/// The reports of an export job on its standard output: one JSON object a line, as a worker does.
 ///
 /// The last line is `.finished` with exit code 0, or `.failed` with the code of the command's failure.
 public enum ExportJobEvent: Sendable, Hashable, Codable {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Something that happened and that people or machines may want to hear of: what the event stream, the webhooks and
-/// the log of the daemon tell.
+/// the log of the daemon report.
 public struct DaemonEvent: Sendable, Hashable, Codable {
     /// What kinds there are; the raw values are part of the HTTP API, documented in `docs/events.md`.
     public enum Kind: String, Sendable, Hashable, Codable, CaseIterable {

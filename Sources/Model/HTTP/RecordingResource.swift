@@ -173,7 +173,7 @@ extension RecordingResource {
         public var verdict: String
         /// Seconds from the first unit of all tracks to the end of the last.
         public var durationSeconds: Double
-        /// Seconds from the first record of the journal to its last, if it tells.
+        /// Seconds from the first record of the journal to its last, if it says so.
         public var wallClockSeconds: Double?
         /// What never came, a sentence each; at most `maximumFindings`.
         public var gaps: [String]

@@ -6,6 +6,6 @@ public enum Scope: String, Sendable, Hashable, Codable, CaseIterable {
     case read
     /// To change things.
     case control
-    /// To get pictures and files of recordings.
+    /// To get images and files of recordings.
     case media
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the supervisor tells the RTSP server's process: one JSON object a line on its standard input.
+/// The commands of the supervisor to the RTSP server's process: one JSON object a line on its standard input.
 public enum RTSPCommand: Sendable, Hashable, Codable {
     /// Listens; the first command, and the only one of its kind.
     case serve(RTSPServerSpec)
@@ -94,6 +94,6 @@ public enum RTSPEvent: Sendable, Hashable, Codable {
     case failed(reason: String)
     /// Once a second: it lives, and so many clients are connected.
     case heartbeat(clients: Int)
-    /// Something cannot be mounted at present; told once, tried again every second.
+    /// Something cannot be mounted at present; reported once, tried again every second.
     case notMounted(path: String, reason: String)
 }

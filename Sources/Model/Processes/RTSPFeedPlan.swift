@@ -31,7 +31,7 @@ public struct RTSPFeedPlan: Sendable, Hashable {
         self.participants = min(max(participants, 1), 64)
     }
 
-    /// What the room's worker is told.
+    /// The spec of the room's worker.
     public var outputs: [OutputSpec] {
         var each = OutputSpec(host: self.address)
         each.videoPort = Self.firstPort

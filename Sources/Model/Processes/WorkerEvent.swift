@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a worker tells the supervisor: one JSON object a line on its standard output.
+/// The reports of a worker to the supervisor: one JSON object a line on its standard output.
 ///
 /// Log lines go to standard error.
 public enum WorkerEvent: Sendable, Hashable, Codable {
@@ -39,7 +39,7 @@ public enum WorkerEvent: Sendable, Hashable, Codable {
     case keyframe(room: String, participant: String, KeyframePart, number: UInt64?)
     /// A pipeline's graph in the DOT language, answering `.graph`.
     case graph(room: String, pipeline: String, dot: String)
-    /// A command was performed; what only a status, an image or a graph shows is told by that.
+    /// A command was performed; what only a status, an image or a graph shows is in that.
     case commandDone(room: String, command: String, number: UInt64? = nil)
     /// A command could not be performed; `participant` is whom a `.thumbnail` asked for. Without a number also for what
     /// no request ordered, as the camera of a room that is joined.
@@ -70,7 +70,7 @@ extension WorkerEvent {
 
 /// Why a worker is in a room no more.
 public enum LeaveReason: Sendable, Hashable, Codable {
-    /// It was told to.
+    /// It was ordered to.
     case ordered
     /// It cannot be in the room: the message says why, and `retriable` whether another try may help.
     case failed(message: String, retriable: Bool)

@@ -5,7 +5,7 @@ public import FoundationEssentials
 /// The line format between supervisor and worker.
 ///
 /// One JSON object a line, ended by a line feed; a line is at most `maximumLength` bytes. Both sides are always the
-/// same binary, but after an upgrade a supervisor may meet a worker of another version: the version in `.ready` tells.
+/// same binary, but after an upgrade a supervisor may meet a worker of another version: the version in `.ready` shows that.
 public enum WorkerLine {
     /// The version that this code speaks.
     public static let protocolVersion = 2
@@ -34,7 +34,7 @@ public enum WorkerLine {
 
     /// The message of a line, without its line feed.
     ///
-    /// Throws `NumberTooLarge`, whatever the number is for: one that is infinite once it is scaled cannot be told to anybody.
+    /// Throws `NumberTooLarge`, whatever the number is for: one that is infinite once it is scaled cannot be written.
     public static func decode<Message: Decodable>(_ type: Message.Type, from line: Data) throws -> Message {
         guard line.withUnsafeBytes({ Self.hasBoundedNumbers($0) }) else { throw NumberTooLarge() }
         return try JSONDecoder().decode(type, from: line)

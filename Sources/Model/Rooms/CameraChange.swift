@@ -4,21 +4,21 @@
 ///
 /// Encoded, it is the body of `PATCH /v1/rooms/{name}/camera`.
 public struct CameraChange: Sendable, Hashable, Encodable {
-    /// Another capture for pictures.
+    /// Another capture for video.
     public var video: MediaSource?
-    /// Another capture for sound.
+    /// Another capture for audio.
     public var audio: MediaSource?
     /// Values for parameters of the capture files; `nil` with another capture: none.
     public var parameters: [String: String]?
-    /// Picture width in pixels.
+    /// Video width in pixels.
     public var width: Int?
-    /// Picture height in pixels.
+    /// Video height in pixels.
     public var height: Int?
     /// Frames a second.
     public var framesPerSecond: Int?
     /// Video bits a second.
     public var bitsPerSecond: Int?
-    /// Sound bits a second.
+    /// Audio bits a second.
     public var audioBitsPerSecond: Int?
     /// Whether the video is black.
     public var isVideoMuted: Bool?

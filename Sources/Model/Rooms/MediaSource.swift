@@ -3,15 +3,15 @@
 internal import Basics
 internal import PipelineCatalogue
 
-/// Where pictures or sound come from: a capture file of `Pipelines/` with what it is to open.
+/// Where video or audio come from: a capture file of `Pipelines/` with what it is to open.
 ///
 /// Written `NAME` or `NAME:ARGUMENT`, for example `test`, `v4l2:/dev/video0`, `file:PATH`, `rtsp://HOST/STREAM`; in JSON as
 /// that text.
 public struct MediaSource: Sendable, Hashable, CustomStringConvertible {
-    /// The test picture or the test beep.
+    /// The test pattern or the test tone.
     public static let test = MediaSource(name: "test", argument: nil)
 
-    /// The pictures or the sound of a file, over and over.
+    /// The video or the audio of a file, over and over.
     public static func file(_ path: String) -> MediaSource { MediaSource(name: "file", argument: path) }
     /// A camera: the path of a Video4Linux device, `name=…` or `serial=…`.
     public static func camera(_ device: String) -> MediaSource { MediaSource(name: "v4l2", argument: device) }

@@ -3,9 +3,9 @@
 extension OutputSpec {
     /// What an output sends of a participant.
     public enum Stream: Sendable, Hashable {
-        /// Pictures.
+        /// Video.
         case video
-        /// Sound.
+        /// Audio.
         case audio
     }
 

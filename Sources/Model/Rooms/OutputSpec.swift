@@ -6,13 +6,13 @@ public import Basics
 public struct OutputSpec: Sendable, Hashable, Codable {
     /// A host name or an address, multicast too.
     public var host: String
-    /// RTP port of the pictures of the first participant, RTCP using the next; `nil` sends none.
+    /// RTP port of the video of the first participant, RTCP using the next; `nil` sends none.
     public var videoPort: UInt16?
-    /// RTP port of the sound of the first participant, RTCP using the next; `nil` sends none.
+    /// RTP port of the audio of the first participant, RTCP using the next; `nil` sends none.
     public var audioPort: UInt16?
     /// How many participants are sent at the same time, each with separate ports.
     public var participants = 1
-    /// Ports from one participant to the next: RTP and RTCP for pictures and for sound.
+    /// Ports from one participant to the next: RTP and RTCP for video and for audio.
     public var portStep = 4
     /// The only participant that is sent, by id or name; `nil`: the first that comes.
     public var participant: String?
@@ -22,14 +22,14 @@ public struct OutputSpec: Sendable, Hashable, Codable {
     public var interface: String?
     /// Routers that a packet may pass; `nil`: 1 for a group, 64 for a host.
     public var timeToLive: Int?
-    /// Payload type of pictures; `nil`: one for each codec.
+    /// Payload type of video; `nil`: one for each codec.
     public var videoPayloadType: UInt8?
-    /// Payload type of sound; `nil`: one for each codec.
+    /// Payload type of audio; `nil`: one for each codec.
     public var audioPayloadType: UInt8?
     /// Where the session description is written, with `{place}` in it where there are several participants; `nil`:
     /// nowhere.
     public var sdpFile: String?
-    /// Whether packets are encrypted (SRTP), with keys that only `sdpFile` tells.
+    /// Whether packets are encrypted (SRTP), with keys that only `sdpFile` has.
     public var isEncrypted = false
     /// Whether the only place is that of who speaks, one after the other in the same streams.
     public var followsSpeaker = false

@@ -4,9 +4,9 @@
 public struct RecordSpec: Sendable, Hashable, Codable {
     /// Whether a recording starts automatically when media come.
     public var isAutomatic = true
-    /// Whether pictures are recorded.
+    /// Whether video is recorded.
     public var video = true
-    /// Whether sound is recorded.
+    /// Whether audio is recorded.
     public var audio = true
     /// Whether what people write into data channels is recorded.
     public var chat = true

@@ -6,7 +6,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     public struct Participant: Sendable, Hashable, Codable {
         /// The room server's name for the peer; untrusted.
         public var id: String
-        /// What the participant is called, if it told; one line of untrusted text.
+        /// What the participant is called, if it said so; one line of untrusted text.
         public var name: String?
         /// How people see the participant: the name, a number behind it where others have the same one, or the id.
         public var shownName: String
@@ -111,14 +111,14 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         }
     }
 
-    /// How loud a sound is.
+    /// How loud an audio track is.
     public struct Sound: Sendable, Hashable, Codable {
         /// The mean of the last second in dBov (RFC 6464 section 3), -127 to 0; `nil` while nothing comes.
         public var levelDecibels: Double?
         /// How long it has been no louder than -60 dBov.
         public var silentSeconds: Double
 
-        /// A sound with each part given.
+        /// A level with each part given.
         public init(levelDecibels: Double?, silentSeconds: Double) {
             self.levelDecibels = levelDecibels
             self.silentSeconds = silentSeconds
@@ -131,9 +131,9 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var video: String?
         /// The capture of audio, without secrets; `nil` if none is sent.
         public var audio: String?
-        /// Picture width in pixels.
+        /// Video width in pixels.
         public var width = 0
-        /// Picture height in pixels.
+        /// Video height in pixels.
         public var height = 0
         /// Frames a second.
         public var framesPerSecond = 0
@@ -145,7 +145,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var isFrozen = false
         /// Whether a source is away, and its slate is shown.
         public var showsSlate = false
-        /// What goes into the encoder of sound; `nil` while no participant takes it.
+        /// What goes into the encoder of audio; `nil` while no participant takes it.
         public var sound: Sound?
 
         /// A camera that shows these captures.
@@ -169,9 +169,9 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var kind: String
         /// The codec's short name, such as `vp8`.
         public var codec: String
-        /// Picture width in pixels; `nil` for sound.
+        /// Video width in pixels; `nil` for audio.
         public var width: Int?
-        /// Picture height in pixels; `nil` for sound.
+        /// Video height in pixels; `nil` for audio.
         public var height: Int?
         /// Units written.
         public var units: UInt64
@@ -183,7 +183,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var jitterMilliseconds: Double?
         /// Picture loss indications that we sent.
         public var keyframeRequests: UInt64
-        /// How loud it is; `nil` for pictures, and where the sender does not tell.
+        /// How loud it is; `nil` for video, and where the sender does not say so.
         public var sound: Sound?
         /// Whether the track still receives.
         public var isOpen: Bool
@@ -282,7 +282,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
             public var participant: String
             /// The session description (RFC 8866) for receivers.
             public var sdp: String
-            /// Pictures, then sound.
+            /// Video, then audio.
             public var streams: [Stream]
 
             /// A session with each part given.
@@ -359,7 +359,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     /// How often a source of the camera failed, gave nothing or did not open, since the camera began; `nil` without a
     /// camera.
     public var cameraFailures: UInt64?
-    /// Pictures and sounds of the camera that were left out because an encoder did not keep up, since the camera began; `nil`
+    /// Frames and samples of the camera that were left out because an encoder did not keep up, since the camera began; `nil`
     /// without a camera.
     public var cameraDropped: UInt64?
     /// All participants but us.

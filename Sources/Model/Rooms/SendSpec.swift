@@ -4,11 +4,11 @@ internal import Basics
 
 /// What we send into a room, and how it is coded.
 public struct SendSpec: Sendable, Hashable, Codable {
-    /// Where pictures come from; `nil` sends none.
+    /// Where video comes from; `nil` sends none.
     public var video: MediaSource?
-    /// Where sound comes from; `nil` sends none.
+    /// Where audio comes from; `nil` sends none.
     ///
-    /// The same file as for pictures is read once, so that lips match.
+    /// The same file as for video is read once, so that lips match.
     public var audio: MediaSource?
     /// Values for parameters of the capture files, by name.
     public var parameters: [String: String] = [:]
@@ -16,9 +16,9 @@ public struct SendSpec: Sendable, Hashable, Codable {
     public var pipelines: String?
     /// The codec offered first.
     public var preferredCodec = PreferredCodec.vp8
-    /// Picture width in pixels: even, 320 to 7680.
+    /// Video width in pixels: even, 320 to 7680.
     public var width = 1280
-    /// Picture height in pixels: even, 180 to 4320.
+    /// Video height in pixels: even, 180 to 4320.
     public var height = 720
     /// Frames a second.
     public var framesPerSecond = 30
@@ -27,7 +27,7 @@ public struct SendSpec: Sendable, Hashable, Codable {
     /// Video bits a second that are sent where the network takes no more, at most `bitsPerSecond`; as much fixes the
     /// rate.
     public var minimumBitsPerSecond = 100_000
-    /// Sound bits a second.
+    /// Audio bits a second.
     public var audioBitsPerSecond = 64_000
     /// Whether Opus repeats speech in its next packet at a lower rate, so that one lost packet is not heard; mono then.
     public var usesAudioFEC = true
@@ -55,7 +55,7 @@ public struct SendSpec: Sendable, Hashable, Codable {
         case isVideoMuted = "videoMuted", isAudioMuted = "audioMuted", isFrozen = "frozen"
     }
 
-    /// The test picture in 720p30 at 1.5 Mbit/s and the test sound.
+    /// The test pattern in 720p30 at 1.5 Mbit/s and the test tone.
     public init(video: MediaSource? = .test, audio: MediaSource? = .test) {
         self.video = video
         self.audio = audio
@@ -89,7 +89,7 @@ public struct SendSpec: Sendable, Hashable, Codable {
     public enum Problem: Sendable, Hashable, CustomStringConvertible {
         /// There is neither `video` nor `audio`.
         case nothing
-        /// The picture's sides are not what a camera may send.
+        /// The video's sides are not what a camera may send.
         case size
         /// A number is outside of its range.
         case range(RangeProblem)

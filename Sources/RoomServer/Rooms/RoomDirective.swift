@@ -4,15 +4,15 @@ import Signalling
 
 /// A reaction of the server to one event in the rooms; each names its receivers.
 enum RoomDirective: Hashable, Sendable {
-    /// Tell the sender that it is a member, and who was there before it (oldest first).
+    /// Notify the sender that it is a member, and who was there before it (oldest first).
     case sendJoined(to: PeerID, room: RoomName, peers: [PeerID])
-    /// Tell the others that a newcomer joined: each of them offers to it.
+    /// Notify the others that a newcomer joined: each of them offers to it.
     case sendOtherJoined(to: [PeerID], room: RoomName, newcomer: PeerID)
-    /// Tell the sender that the room takes no more members.
+    /// Notify the sender that the room takes no more members.
     case sendFull(to: PeerID, room: RoomName)
-    /// Tell the sender that it is no longer a member.
+    /// Notify the sender that it is no longer a member.
     case sendLeaved(to: PeerID, room: RoomName)
-    /// Tell the others that a member left or vanished.
+    /// Notify the others that a member left or vanished.
     case sendBye(to: [PeerID], room: RoomName, leaver: PeerID)
     /// Pass the sender's data on.
     case relay(to: [PeerID], room: RoomName, sender: PeerID)

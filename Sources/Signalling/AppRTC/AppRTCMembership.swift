@@ -8,7 +8,7 @@ struct AppRTCMembership: Sendable, Hashable {
     let room: String
     /// The name that the server gave us.
     let client: String
-    /// The collider's HTTP base; nil if the server does not tell.
+    /// The collider's HTTP base; nil if the server does not say so.
     let postURL: WebURL?
 
     init(room: String, client: String, postURL: WebURL?) {

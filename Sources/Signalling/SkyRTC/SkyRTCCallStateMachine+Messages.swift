@@ -54,7 +54,7 @@ extension SkyRTCCallStateMachine {
         guard case .member = self.state, let peer = message.peer("userID", "fromID", "socketId"),
             peer.rawValue != self.userID
         else { return [.ignored("A newcomer outside of the room was ignored", "")] }
-        // Known already: it came back without leaving, as servers do not tell of lost connections.
+        // Known already: it came back without leaving, as servers do not report lost connections.
         guard self.members.add(peer) else { return [.ignored("A member beyond the limit was ignored", peer.rawValue)] }
         return [.event(.peerArrived(peer))]
     }

@@ -191,7 +191,7 @@ public struct SkyRTCMeshStateMachine: SignallingMachine {
         } catch {
             return [.ignored("A message that is no offer, answer or candidate was ignored", "\(error)")]
         }
-        // Some servers or apps tell of a newcomer only by its offer.
+        // Some servers or apps announce a newcomer only by its offer.
         guard let content, self.members.add(sender) else { return [Self.tooMany(sender)] }
         return RoomEvent.said(content, name: message.senderName, by: sender).map { .event($0) }
     }

@@ -252,7 +252,7 @@ public struct SocketIOMachine: SignallingMachine {
             if self.verdict == nil {
                 for action in self.room.closed(reason: loss.message) {
                     switch action {
-                    // The driver's to tell.
+                    // The driver reports it.
                     case .event(.signallingLost): continue
                     case .send, .startTimer, .reconnect: continue
                     case .event(let event): actions.append(.event(event))

@@ -36,7 +36,7 @@ public enum SignallingInput: Sendable, Equatable {
 
 /// An action of a machine for its driver.
 public enum SignallingAction: Sendable, Equatable {
-    /// Sends an event to the session. `joinFailed` and `signallingLost` are the driver's to tell, at `attemptFailed`.
+    /// Sends an event to the session. `joinFailed` and `signallingLost` are reported by the driver, at `attemptFailed`.
     case event(RoomEvent)
     /// Opens the WebSocket, instead of one that is open.
     case openWebSocket(WebSocketRequest)

@@ -19,7 +19,7 @@ final class MachineInbox: Sendable {
 
     /// One thing that happened.
     ///
-    /// Numbers tell late ones of earlier attempts, sockets and streams.
+    /// Numbers distinguish late ones of earlier attempts, sockets and streams.
     enum Input: Sendable {
         /// The session wants something.
         case command(RoomCommand)

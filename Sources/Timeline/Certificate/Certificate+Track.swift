@@ -125,7 +125,7 @@ extension Certificate {
         public var basis: RTPClockMap.Basis?
         /// How far it was moved from where its first unit arrived, in nanoseconds; `nil` without a clock.
         public var correctionNanoseconds: Int64?
-        /// How much slower the sender's clock runs than ours, in parts per million; `nil` where it is too short to tell.
+        /// How much slower the sender's clock runs than ours, in parts per million; `nil` where it is too short to know.
         public var skewPartsPerMillion: Double?
         /// Result of decoding it; `nil` if it was not decoded.
         public var decoding: Decoding?

@@ -21,7 +21,7 @@ public struct Certificate: Sendable, Hashable, Codable {
     public var start: UTCTime?
     /// From the first unit of all tracks to the end of the last, in nanoseconds of the session clock.
     public var durationNanoseconds: Int64 = 0
-    /// From the first record of the journal to its last, in nanoseconds; `nil` if the journal does not tell.
+    /// From the first record of the journal to its last, in nanoseconds; `nil` if the journal does not say so.
     public var wallClockNanoseconds: Int64?
     /// The journal; `nil` if there is none.
     public var journal: Journal?

@@ -250,7 +250,7 @@ struct RateRun {
         let deviation = medianDeviation(readings.map { $0.media / ratio - $0.wall })
         guard deviation <= Self.worstNoise else { return nil }
         guard abs(ratio - 1) > greatestSkew else { return 1 }
-        // Too few do not tell a small difference from noise.
+        // Too few do not distinguish a small difference from noise.
         guard readings.count >= (abs(ratio - 1) > Self.clearDifference ? 2 : 4) else { return nil }
         let points = samples.map { sample in
             Point(

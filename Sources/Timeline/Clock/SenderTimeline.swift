@@ -136,15 +136,15 @@ struct SenderTimeline {
         }
     }
 
-    /// Whether two tracks tell of the same step of their sender's wall clock.
+    /// Whether two tracks show the same step of their sender's wall clock.
     private func isSameStep(_ one: Event, _ other: Event) -> Bool {
         one.track != other.track && one.from <= other.to && other.from <= one.to
             && abs(one.step - other.step) <= max(Self.stepTolerance, abs(one.step) * Self.stepShare)
     }
 
-    /// A step that the arrivals of units tell from a queue, in nanoseconds.
+    /// A step that the arrivals of units distinguish from a queue, in nanoseconds.
     private static let clearStep = 200e6
-    /// How far what two tracks tell of one step may differ, in nanoseconds, and as a fraction.
+    /// How far two tracks may differ about one step, in nanoseconds, and as a fraction.
     private static let stepTolerance = 20e6
     private static let stepShare = 0.1
 }

@@ -25,7 +25,7 @@ public struct TrackClockData: Sendable, Hashable {
         public var participant: String
         /// The part of the recording; each has separate connections.
         public var part: Int
-        /// The peer connection; `nil` if the journal does not tell.
+        /// The peer connection; `nil` if the journal does not say so.
         public var connection: UInt64?
 
         /// A sender with each part given.

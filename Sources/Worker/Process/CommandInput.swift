@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// Reads command lines from the supervisor's pipe as they come, on a separate thread.
 ///
-/// The thread ends when the pipe does. After `stop` it hands nothing over any more; a worker that was told to shut down
+/// The thread ends when the pipe does. After `stop` it hands nothing over any more; a worker that was ordered to shut down
 /// ends without waiting for it.
 final class CommandInput: Sendable {
     /// What came out of the pipe.

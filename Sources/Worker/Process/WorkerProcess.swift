@@ -9,7 +9,7 @@ public import Signalling
 public import SignallingClients
 internal import Synchronization
 
-/// A worker: takes commands from the supervisor's pipe, is in rooms, tells what happens.
+/// A worker: takes commands from the supervisor's pipe, is in rooms, reports what happens.
 ///
 /// One task takes one input at a time: a command, the end of a room, a question of the heart. It never waits for a room:
 /// each is a child task with separate orders, so the failure of one does not touch another. The heartbeat comes only
@@ -52,7 +52,7 @@ public final class WorkerProcess: Sendable {
     ///   - output: where events go.
     ///   - host: this host's name, for journals.
     ///   - traces: where the rooms' signalling is traced; nil traces none.
-    ///   - countsObjects: whether heartbeats tell of live objects and memory in use, for soak runs.
+    ///   - countsObjects: whether heartbeats have live objects and memory in use, for soak runs.
     ///   - limits: how long files and rooms may take to end.
     ///   - abandon: ends the process: a room hangs, and nothing can be waited for.
     public init(

@@ -5,7 +5,7 @@ internal import GStreamer
 internal import Model
 
 extension WorkerVitals {
-    /// How this process is, now; zero for what the system does not tell.
+    /// How this process is, now; zero for what the system does not say.
     ///
     /// - Parameter countsObjects: whether `Runtime.startCountingObjects` was called.
     static func now(countsObjects: Bool) -> WorkerVitals {

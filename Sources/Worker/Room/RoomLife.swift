@@ -51,7 +51,7 @@ struct RoomLife: ~Copyable {
         var refused: [RoomPart: String]
     }
 
-    /// What the peers of a session are told.
+    /// What the peers of a session were sent.
     struct Calls: Sendable, Hashable {
         /// What is sent.
         var send: SendSpec?
@@ -384,7 +384,7 @@ struct RoomLife: ~Copyable {
         return .refuse(part, reason)
     }
 
-    /// Whether the peers of a session need not be told of what is accepted.
+    /// Whether the peers of a session need no message about what is accepted.
     private func suits(_ made: Calls, _ camera: Camera?) -> Bool {
         guard made.preferred == self.calls.preferred, made.takesChat || !self.calls.takesChat,
             made.records || !self.calls.records

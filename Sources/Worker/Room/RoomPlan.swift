@@ -15,7 +15,7 @@ public struct RoomPlanError: Error, Sendable, Hashable {
     public var message: String
 }
 
-/// A room that a worker was told of, after everything in it was checked and looked up.
+/// A room of a worker's spec, after everything in it was checked and looked up.
 struct RoomPlan: Sendable {
     var spec: RoomSpec
     var url: RoomURL
@@ -103,7 +103,7 @@ extension RTPOutputSettings {
 }
 
 extension PipelineOutputSettings {
-    /// Looks an order's file up and gives it the values; what is wrong with them is told by the output's status.
+    /// Looks an order's file up and gives it the values; what is wrong with them is in the output's status.
     fileprivate init(_ order: PipelineOutputSpec, from catalogue: Result<PipelineCatalogue, ConfigurationError>) {
         self.init(Self.plan(order, catalogue))
     }

@@ -50,7 +50,7 @@ extension WorkerEvent {
         }
     }
 
-    /// What a session says; nil for what only the status and the log tell.
+    /// What a session says; nil for what only the status and the log have.
     init?(_ fact: SessionEvent, room: String) {
         switch fact {
         case .joined: self = .joined(room: room)

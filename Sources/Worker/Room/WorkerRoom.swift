@@ -18,7 +18,7 @@ internal import Synchronization
 /// One room of a worker: a recorder for as long as the worker is in it, and one session after the other.
 ///
 /// `RoomLife` decides what to do about the room's spec, and this performs it. A session ends before the room does only when
-/// peers must be told of a change: then we leave and join again, and the recording continues.
+/// peers need a message about a change: then we leave and join again, and the recording continues.
 final class WorkerRoom: Sendable {
     private static let maximumWaitingCommands = 256
     private static let maximumStills = 4
@@ -142,7 +142,7 @@ final class WorkerRoom: Sendable {
         self.feed.finish()
     }
 
-    /// Whether it was told to leave.
+    /// Whether it was ordered to leave.
     var isLeft: Bool { self.state.withLock { $0.isLeft } }
 
     // MARK: The room's life
@@ -336,7 +336,7 @@ final class WorkerRoom: Sendable {
                 if case .command(let command) = input { await self.perform(command, in: &group) }
                 await self.settle(in: &group)
             }
-            // Files first: what is in them is safe while the peers are told.
+            // Files first: what is in them is safe while the peers get messages.
             await self.finishRecording(reason: "left")
             let session = self.state.withLock { state in
                 state.life.leave()

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Model
 import Synchronization
 
-/// What an export job has told so far.
+/// The reports of an export job so far.
 ///
 /// Any thread.
 final class ExportProgress: Sendable {
@@ -13,7 +13,7 @@ final class ExportProgress: Sendable {
 
     private struct State {
         var percent = 0
-        /// What was told last, and when.
+        /// The last report, and when.
         var told: (percent: Int, at: ContinuousClock.Instant)?
         var file: String?
         var error: String?
@@ -29,7 +29,7 @@ final class ExportProgress: Sendable {
 
     /// Takes a line of the job.
     ///
-    /// - Returns: how far it is in percent, if that is to be told: another figure than before, once a second at most.
+    /// - Returns: how far it is in percent, if that is to be reported: another figure than before, once a second at most.
     func take(_ line: Data, now: ContinuousClock.Instant = .now) -> Int? {
         guard let event = try? WorkerLine.decode(ExportJobEvent.self, from: line) else { return nil }
         return self.state.withLock { state in
@@ -50,7 +50,7 @@ final class ExportProgress: Sendable {
         }
     }
 
-    /// How far the job came in percent, if that was not told.
+    /// How far the job came in percent, if that was not reported.
     var untold: Int? {
         self.state.withLock { state in
             (state.told?.percent ?? 0) == state.percent ? nil : state.percent

@@ -11,7 +11,7 @@ extension ExportSpec {
     func isMet(by export: ExportEntry) -> Bool {
         guard export.isOfWhole, !export.spec.series, export.spec.layout.name == self.layout.name else { return false }
         guard export.state == .done, let file = export.file else { return export.spec == self }
-        // A folder does not tell the options; a room that has another container since makes no file again.
+        // A folder does not show the options; a room that has another container since makes no file again.
         let stem = file.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).first
         return export.isInPlace && stem.map(String.init) == self.stem
     }
