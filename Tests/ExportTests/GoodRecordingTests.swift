@@ -285,6 +285,8 @@ import Timeline
             #expect(certificate.verdict == .complete && certificate.findings.isEmpty, "\(certificate.findings)")
             #expect(certificate.recording == "0123456789abcdef")
         }
+        let tracks = try FileExamination.certificate(file: recording.folder.path + "/call.mkv").tracks
+        #expect(Set(tracks.map(\.participant)) == ["alice", "bob"] && Set(tracks.map(\.name)) == ["Alice", "Bob"])
         // An export that is no Matroska is known by its hash.
         for file in ["call-grid.mp4", "call-audio.opus", "call-audio.wav", "call.otio"] {
             let path = recording.folder.path + "/" + file
