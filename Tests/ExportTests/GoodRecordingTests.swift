@@ -168,6 +168,8 @@ import Timeline
         let certificate = try RecordingExamination.certificate(of: recording.folder)
         #expect(certificate.tracks.first { $0.participant == "alice" }?.gaps.count == (explains ? 0 : 1))
         #expect(certificate.verdict == (explains ? .complete : .completeWithGaps))
+        let events = try Exporter.run(folder: recording.folder).events
+        #expect(events.contains { $0.kind == .gap } != explains)
     }
 
     /// A sender without a processor to spare: its reports state when the audio was taken, its packets come when they

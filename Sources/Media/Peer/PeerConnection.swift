@@ -166,6 +166,7 @@ public final class PeerConnection: Sendable {
                 try await self.context.control.run("listening to data channels") { self.takeWhatIsNew(bin) }
                 for decision in self.state.withLock({ $0.negotiation.onNewCandidates }) { await self.follow(decision) }
                 self.tellRefused()
+                self.tellAwaited()
                 // The peer did not get the answer before if this offer superseded its offer.
                 self.onEvent(.answerCreated(self.embeddingCandidates(in: outer)))
             case .rebuild(let reason):
@@ -374,10 +375,9 @@ public final class PeerConnection: Sendable {
         }
     }
 
-    /// Says what may come, until the connection is up.
+    /// Says what may come.
     private func tellAwaited() {
-        let kinds = self.state.withLock { $0.isConnected ? [] : $0.negotiation.awaitedKinds }
-        guard !kinds.isEmpty else { return }
+        let kinds = self.state.withLock { $0.negotiation.awaitedKinds }
         for sink in self.context.sinks { sink.awaited(connection: self.id.rawValue, kinds) }
     }
 
