@@ -141,6 +141,8 @@ public struct RecordingSession: ~Copyable {
     ///   - id: identifies the track in units and statuses, a new number for each.
     ///   - source: where its packets are counted.
     public mutating func trackAppeared(_ id: UInt64, _ track: ReceivedTrack, source: any PacketSource) {
+        let before = self.tracks.values.filter { $0.received.isContinued(by: track) }.max { $0.id < $1.id }
+        if let before { self.actions.append(.logCodecChanged(track, before: before.received.codec)) }
         self.tracks[id] = OpenTrack(id, track, source: source, now: self.now)
     }
 
