@@ -60,6 +60,8 @@ public struct PacketOutcomes: Sendable, Hashable {
     public var inUnits: UInt64 = 0
     /// Packets of a frame that has begun.
     public var waiting: UInt64 = 0
+    /// Packets whose padding looks like media, in addition to what became of them.
+    public var doubtful: UInt64 = 0
 
     /// No packets.
     public init() {}

@@ -74,6 +74,16 @@ import Testing
         #expect(!Self.account([reason: .init(packets: 0, nanoseconds: nanoseconds)]).losesMedia)
     }
 
+    /// Frames may lack what was taken for padding, though their packets are recorded.
+    @Test func doubtfulPaddingIsALoss() throws {
+        var account = Self.account([.late: .init(packets: 0)])
+        #expect(!account.losesMedia && account.refusedText.isEmpty)
+        account.doubtful = 57
+        #expect(account.losesMedia && !account.isUnrecorded && account.imbalance == 0)
+        #expect(account.refusedText == "57 packets: padding that looks like media")
+        #expect(try JSONDecoder().decode(SourceCounted.self, from: JSONEncoder().encode(account)) == account)
+    }
+
     @Test func saysWhatIsRefusedTheMostFirst() {
         let account = Self.account([
             .late: .init(packets: 1), .noKeyframe: .init(packets: 142, nanoseconds: 9_360_000_000),

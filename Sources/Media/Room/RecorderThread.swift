@@ -252,6 +252,7 @@ private struct TapPackets: PacketSource {
 extension PacketOutcomes {
     fileprivate init(_ counters: TapCounters) {
         self.init()
+        self.doubtful = counters.doubtful
         self.empty = counters.empty
         self.late = counters.late
         self.beforeKeyframe = counters.beforeKeyframe

@@ -164,6 +164,10 @@ public struct SourceCounted: Sendable, Hashable, Codable {
     public var empty: UInt64
     /// Packets that wait for others: for a retransmission, or for the rest of a frame.
     public var waiting: UInt64
+    /// Packets that say that they end in padding, which looks like media: a frame may lack its end; `nil` for none.
+    ///
+    /// The terms of the sum count them as well.
+    public var doubtful: UInt64?
     /// All others.
     public var refused: [RefusalReason: RefusedPackets]
     /// Whether the source sends no more.
@@ -183,6 +187,7 @@ public struct SourceCounted: Sendable, Hashable, Codable {
         recorded: UInt64,
         empty: UInt64 = 0,
         waiting: UInt64 = 0,
+        doubtful: UInt64? = nil,
         refused: [RefusalReason: RefusedPackets] = [:],
         isFinal: Bool
     ) {
@@ -196,6 +201,7 @@ public struct SourceCounted: Sendable, Hashable, Codable {
         self.recorded = recorded
         self.empty = empty
         self.waiting = waiting
+        self.doubtful = doubtful
         self.refused = refused
         self.isFinal = isFinal
     }
@@ -230,26 +236,31 @@ public struct SourceCounted: Sendable, Hashable, Codable {
     /// The account does not cover media that never came: lost packets are counted by their sequence numbers.
     public var losesMedia: Bool { self.isUnrecorded || self.hasLoss }
 
-    /// Whether more packets were refused for one reason than a sender's beginning costs; this stays true of an account that grows.
-    public var hasLoss: Bool { self.refused.contains { $0.key.isLoss($0.value) } }
+    /// Whether more packets were refused for one reason than a sender's beginning costs, or frames may lack their ends; this stays
+    /// true of an account that grows.
+    public var hasLoss: Bool { self.doubtful ?? 0 > 0 || self.refused.contains { $0.key.isLoss($0.value) } }
 
     private enum CodingKeys: String, CodingKey {
-        case connection, ssrc, participant, media, tracks, received, before, recorded, empty, waiting, refused
+        case connection, ssrc, participant, media, tracks, received, before, recorded, empty, waiting, doubtful, refused
         case isFinal = "final"
     }
 }
 
 extension SourceCounted {
-    /// Refused packets by reason, largest number first, such as `142 packets: no keyframe yet (9.3 s)`; empty if there
-    /// are none.
+    private static func packets(_ count: UInt64) -> String { "\(count) \(count == 1 ? "packet" : "packets")" }
+
+    /// Refused packets by reason, largest number first, such as `142 packets: no keyframe yet (9.3 s)`, and doubtful ones; empty
+    /// if there are none.
     public var refusedText: String {
         let sorted = self.refused.filter { $0.value.packets > 0 }.sorted {
             ($1.value.packets, $0.key.rawValue) < ($0.value.packets, $1.key.rawValue)
         }
-        return sorted.map { reason, figure in
+        let texts = sorted.map { reason, figure in
             let tenths = figure.nanoseconds / 100_000_000
             let time = tenths > 0 ? " (\(tenths / 10).\(tenths % 10) s)" : ""
-            return "\(figure.packets) \(figure.packets == 1 ? "packet" : "packets"): \(reason.text)\(time)"
-        }.joined(separator: ", ")
+            return "\(Self.packets(figure.packets)): \(reason.text)\(time)"
+        }
+        let doubtful = self.doubtful.map { ["\(Self.packets($0)): padding that looks like media"] } ?? []
+        return (texts + doubtful).joined(separator: ", ")
     }
 }
