@@ -63,6 +63,7 @@ struct SourceLedger {
                 (counts.refusal, counts.notAccepted, base.notAccepted),
                 (.queueFull, counts.queueFull, base.queueFull),
                 (.simulcastLayer, counts.otherLayer, base.otherLayer),
+                (.notAuthentic, counts.forged, base.forged),
             ]
             for (reason, now, then) in since {
                 before &+= min(now, then)

@@ -61,7 +61,8 @@ import Testing
     @Test(arguments: [
         (RefusalReason.noKeyframe, 2_900_000_000 as Int64, false), (.noKeyframe, 3_100_000_000, true),
         (.noParameterSets, 2_900_000_000, false), (.noParameterSets, 3_100_000_000, true),
-        (.payloadTypeNotAccepted, 0, true), (.codecRefused, 0, true), (.undecodable, 0, true), (.queueFull, 0, true),
+        (.payloadTypeNotAccepted, 0, true), (.codecRefused, 0, true), (.undecodable, 0, true), (.notAuthentic, 0, true),
+        (.queueFull, 0, true),
         (.impossibleClock, 0, true), (.tooManyTracks, 0, true), (.disk, 0, true),
         (.simulcastLayer, 9_000_000_000, false), (.incompleteFrame, 9_000_000_000, false),
         (.late, 9_000_000_000, false), (.paused, 9_000_000_000, false), (.videoOff, 9_000_000_000, false),

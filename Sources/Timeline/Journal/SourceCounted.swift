@@ -19,6 +19,8 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
     case simulcastLayer = "simulcast-layer"
     /// The payload is encrypted, or broken: it is nothing of its codec.
     case undecodable
+    /// They were not made with the key of the participant's handshake: anyone may have sent them.
+    case notAuthentic = "not-authentic"
     /// Others of the same frame never came, so that nothing can be made of it.
     case incompleteFrame = "incomplete-frame"
     /// They came a second time, or after the recorder had stopped waiting for them.
@@ -42,8 +44,8 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
     var isWanted: Bool {
         switch self {
         case .paused, .videoOff, .audioOff, .simulcastLayer: true
-        case .noKeyframe, .noParameterSets, .payloadTypeNotAccepted, .codecRefused, .undecodable, .incompleteFrame,
-            .late, .queueFull, .impossibleClock, .tooManyTracks, .disk:
+        case .noKeyframe, .noParameterSets, .payloadTypeNotAccepted, .codecRefused, .undecodable, .notAuthentic,
+            .incompleteFrame, .late, .queueFull, .impossibleClock, .tooManyTracks, .disk:
             false
         }
     }
@@ -56,7 +58,8 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
         guard figure.packets > 0 else { return false }
         switch self {
         case .noKeyframe, .noParameterSets: return figure.nanoseconds > Self.longestBeginning
-        case .payloadTypeNotAccepted, .codecRefused, .undecodable, .queueFull, .impossibleClock, .tooManyTracks, .disk:
+        case .payloadTypeNotAccepted, .codecRefused, .undecodable, .notAuthentic, .queueFull, .impossibleClock,
+            .tooManyTracks, .disk:
             return true
         // Packets that never came are the cause, or other media are recorded in their place.
         case .simulcastLayer, .incompleteFrame, .late, .paused, .videoOff, .audioOff: return false
@@ -72,6 +75,7 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
         case .codecRefused: "codec refused in the answer"
         case .simulcastLayer: "simulcast layer not taken"
         case .undecodable: "payload encrypted or undecodable"
+        case .notAuthentic: "not made with the key of the handshake"
         case .incompleteFrame: "frame incomplete"
         case .late: "late or repeated"
         case .queueFull: "queue full"
