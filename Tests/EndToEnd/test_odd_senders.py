@@ -54,7 +54,7 @@ def assert_balances(stage):
 
 
 @pytest.mark.parametrize("kind", ["wraps", "terse", "early", "active", "passive", "old-certificate", "padded", "probes",
-                                  "reordered", "zero-sources"])
+                                  "reordered", "zero-sources", "strange-repair", "numbers-anew"])
 def test_odd_senders_that_keep_to_the_standards_are_recorded_whole(stage, kind):
     exported, recorder, sent = recorded_from(stage, kind, "--codec", "vp8")
     assert_whole(exported, recorder, sent)
@@ -431,8 +431,8 @@ def test_what_was_held_back_and_came_at_once_is_whole_and_in_time(stage):
 
 
 def test_a_padding_bit_without_padding_costs_other_media_nothing(stage):
-    """The video itself is cut short by what its last bytes seem to say."""
-    exported, recorder, _ = recorded_from(stage, "padding-bit", "--codec", "vp8", codes=(0, 5))
+    """The video itself is cut short by what its last bytes seem to say, which is not called complete."""
+    exported, recorder, _ = recorded_from(stage, "padding-bit", "--codec", "vp8", codes=(5,))
     sound, = media.streams(exported, "audio")
     assert_sound(exported, sound["index"], losses(recorder), recorder.story(), late=lateness(recorder))
     assert account(stage, "video")["doubtful"] > 5 and "doubtful" not in account(stage, "audio")
@@ -552,6 +552,10 @@ def test_audio_that_an_offer_makes_inactive_comes_back_in_time(stage):
     video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
     holes = [seconds for _, seconds in media.gaps(exported, sound["index"], AUDIO_PACKET) if seconds > 0.1]
     assert len(holes) == 1 and 2.5 < holes[0] < 4, holes
+    # Its offer says that it sends none: nothing is missing.
+    said = [record["name"] for record in journal_of(recording_folder(stage.folder / "storage")) if record["kind"] == "marker"]
+    assert said == ["muted", "unmuted"], said
+    assert certificate(stage)["verdict"] == "complete", certificate(stage)["findings"]
     beeps = media.beeps(exported, sound["index"])
     offsets = media.flash_to_beep(media.frames(exported, video["index"]), beeps)
     # A beep that silence cuts short is heard later than it began.
