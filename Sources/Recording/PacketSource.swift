@@ -60,6 +60,8 @@ public struct PacketOutcomes: Sendable, Hashable {
     public var inUnits: UInt64 = 0
     /// Packets of a frame that has begun.
     public var waiting: UInt64 = 0
+    /// Packets whose padding looks like media, in addition to what became of them.
+    public var doubtful: UInt64 = 0
 
     /// No packets.
     public init() {}
@@ -95,6 +97,8 @@ public struct SourceCounts: Sendable, Hashable {
     public var waiting: UInt64 = 0
     /// Packets of a layer that is not recorded, as a better one is.
     public var otherLayer: UInt64 = 0
+    /// Packets that were not made with the key of the handshake; of no source, since anyone may have written its number.
+    public var forged: UInt64 = 0
 
     /// A source with its packets, and nothing that became of them.
     public init(ssrc: UInt32, packets: [UInt8: UInt64] = [:], uses: [UInt8: PayloadUse] = [:]) {
@@ -105,7 +109,9 @@ public struct SourceCounts: Sendable, Hashable {
 
     /// All packets that came, directly or by retransmission.
     var received: UInt64 {
-        self.packets.reduce(self.restored &+ self.beyond) { self.uses[$1.key] == .repair ? $0 : $0 &+ $1.value }
+        self.packets.reduce(self.restored &+ self.beyond &+ self.forged) {
+            self.uses[$1.key] == .repair ? $0 : $0 &+ $1.value
+        }
     }
 
     /// Whether all that came of it repairs other sources.

@@ -29,6 +29,13 @@ public struct ReceivedTrack: Sendable, Hashable {
     /// The parameter sets of H.264 that the description states (`sprop-parameter-sets`, RFC 6184 section 8.1).
     public var parameterSets: H264ParameterSets?
 
+    /// Whether its sender continues in another track, in another codec.
+    func isContinued(by other: ReceivedTrack) -> Bool {
+        let isSameLine = self.mid.map { $0 == other.mid } ?? (self.ssrc == other.ssrc)
+        return isSameLine && self.connection == other.connection && self.isVideo == other.isVideo
+            && self.codec != other.codec
+    }
+
     /// A track with each part given.
     public init(
         participant: String,

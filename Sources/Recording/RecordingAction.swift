@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
 public import Storage
 public import Timeline
 
@@ -26,6 +27,8 @@ public enum RecordingAction: Sendable {
     case logIncomplete(RecordingError, RecordingFolder?)
     /// Log that media of a source are in no file, and why; once for each source and recording.
     case logRefused(SourceCounted)
+    /// Log that a sender changed its codec, which begins another track.
+    case logCodecChanged(ReceivedTrack, before: MediaCodec)
     /// Log that a recording continues after a failure.
     case logGoesOn(RecordingFolder)
 }

@@ -14,6 +14,10 @@ struct OpenConnection {
     var awaited: (kinds: Set<MediaKind>, since: Int64)?
     /// Whether media can come, or could.
     var isUp = false
+    /// Kinds that its peer said it sends; nil before it said anything.
+    var agreed: Set<MediaKind>?
+    /// How often its peer said that it stops one.
+    var stops = 0
     /// Counts when the present recording, or the segment before it, began.
     var base: [UInt32: SourceCounts] = [:]
     var olderBase: [UInt32: SourceCounts] = [:]
@@ -85,12 +89,43 @@ extension RecordingSession {
         self.recording?.journal.note(.mediaRefused(record), monotonicNanoseconds: self.now)
     }
 
-    /// The peer and Tapedeck agreed which media may come on a connection that is not up yet.
+    /// The peer and Tapedeck agreed which media may come on a connection, and no others.
     public mutating func mediaAwaited(_ kinds: Set<MediaKind>, of connection: UInt64) {
-        guard let opened = self.connections[connection], !opened.isUp else { return }
-        let since = opened.awaited?.since ?? self.now
-        self.connections[connection]?.awaited = (kinds, since)
+        guard let opened = self.connections[connection] else { return }
+        if !opened.isUp {
+            let since = opened.awaited?.since ?? self.now
+            self.connections[connection]?.awaited = kinds.isEmpty ? nil : (kinds, since)
+        }
+        self.connections[connection]?.agreed = kinds
+        self.noteStopped((opened.agreed ?? []).subtracting(kinds), connection, opened.participant)
+        let resumed = kinds.intersection(self.stopped[opened.participant] ?? [])
+        guard !resumed.isEmpty else { return }
+        self.stopped[opened.participant]?.subtract(resumed)
+        self.mark(resumed, [.audio: "unmuted", .video: "camera-on"], of: opened.participant)
     }
+
+    /// A peer says that it sends some kinds no more: nothing is missing until it says otherwise, or leaves.
+    private mutating func noteStopped(_ kinds: Set<MediaKind>, _ connection: UInt64, _ participant: String) {
+        let elsewhere = self.connections.values.filter { $0.participant == participant }
+            .reduce(into: Set<MediaKind>()) { $0.formUnion($1.agreed ?? []) }
+        let gone = kinds.subtracting(elsewhere).subtracting(self.stopped[participant] ?? [])
+        guard !gone.isEmpty, self.connections[connection]?.stops ?? .max < Self.mostStops else { return }
+        self.connections[connection]?.stops += 1
+        self.stopped[participant, default: []].formUnion(gone)
+        self.mark(gone, [.audio: "muted", .video: "camera-off"], of: participant)
+    }
+
+    /// Journals, by kind, what a participant said of what it sends.
+    private mutating func mark(_ kinds: Set<MediaKind>, _ names: [MediaKind: String], of participant: String) {
+        guard let recording = self.recording, recording.joined.contains(participant) else { return }
+        for name in kinds.compactMap({ names[$0] }).sorted() {
+            let marker = Marker(name: name, participant: participant)
+            recording.journal.note(.marker(marker), monotonicNanoseconds: self.now)
+        }
+    }
+
+    /// A peer that says so more often is not believed.
+    private static let mostStops = 1_000
 
     /// Media can come on a connection.
     public mutating func connectionCameUp(_ connection: UInt64) {
@@ -213,10 +248,10 @@ extension RecordingSession {
         for id in self.countedConnections {
             let accounts = self.accounts(of: id)
             self.unrecorded.note(accounts + (self.older == nil ? [] : self.accounts(of: id, ofOlder: true)), of: id)
-            for account in accounts where account.refusedPackets > 0 {
+            for account in accounts where account.refusedPackets > 0 || account.doubtful != nil {
                 let key = SourceKey(account)
                 let isFirst = self.accountSchedules[key] == nil
-                let refused = account.refusedPackets
+                let refused = account.refusedPackets &+ (account.doubtful ?? 0)
                 let isDue = self.accountSchedules[key, default: AccountSchedule()].isDue(refused, at: now)
                 if isDue { recording.journal.note(.sourceCounted(account), monotonicNanoseconds: now) }
                 // A source that just began has no packet in a file yet.

@@ -28,6 +28,8 @@ public struct RecordingSession: ~Copyable {
     var tracks: [UInt64: OpenTrack] = [:]
     /// Peer connections whose packets are counted.
     var connections: [UInt64: OpenConnection] = [:]
+    /// Kinds that participants said they send no more.
+    var stopped: [String: Set<MediaKind>] = [:]
     /// Media that never came, and were reported.
     var missed: Set<AwaitedKey> = []
     /// Packets that are in no file, over all recordings of the session, by participant.
@@ -139,6 +141,8 @@ public struct RecordingSession: ~Copyable {
     ///   - id: identifies the track in units and statuses, a new number for each.
     ///   - source: where its packets are counted.
     public mutating func trackAppeared(_ id: UInt64, _ track: ReceivedTrack, source: any PacketSource) {
+        let before = self.tracks.values.filter { $0.received.isContinued(by: track) }.max { $0.id < $1.id }
+        if let before { self.actions.append(.logCodecChanged(track, before: before.received.codec)) }
         self.tracks[id] = OpenTrack(id, track, source: source, now: self.now)
     }
 
@@ -203,6 +207,7 @@ public struct RecordingSession: ~Copyable {
     /// A participant left the room; one that was never recorded is not noted.
     public mutating func participantLeft(_ participant: String, reason: String) {
         let now = self.now
+        self.stopped[participant] = nil
         self.older?.left(participant, reason: reason, now)
         self.recording?.left(participant, reason: reason, now)
     }

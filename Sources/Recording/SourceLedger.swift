@@ -36,6 +36,7 @@ struct SourceLedger {
     func record() -> SourceCounted {
         var refused: [RefusalReason: RefusedPackets] = [:]
         var (before, recorded, empty, waiting) = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
+        let doubtful = self.parts.reduce(0) { $0 &+ $1.share.outcomes.doubtful }
         for part in self.parts {
             let outcomes = part.share.outcomes
             for (reason, figure) in part.share.account.refused {
@@ -62,6 +63,7 @@ struct SourceLedger {
                 (counts.refusal, counts.notAccepted, base.notAccepted),
                 (.queueFull, counts.queueFull, base.queueFull),
                 (.simulcastLayer, counts.otherLayer, base.otherLayer),
+                (.notAuthentic, counts.forged, base.forged),
             ]
             for (reason, now, then) in since {
                 before &+= min(now, then)
@@ -82,6 +84,7 @@ struct SourceLedger {
             recorded: recorded,
             empty: empty,
             waiting: waiting,
+            doubtful: doubtful > 0 ? doubtful : nil,
             refused: refused,
             isFinal: self.isFinal
         )

@@ -55,6 +55,7 @@ extension PacketOutcomes {
         result.beforeKeyframe = self.beforeKeyframe &- min(self.beforeKeyframe, earlier.beforeKeyframe)
         result.incomplete = self.incomplete &- min(self.incomplete, earlier.incomplete)
         result.undecodable = self.undecodable &- min(self.undecodable, earlier.undecodable)
+        result.doubtful = self.doubtful &- min(self.doubtful, earlier.doubtful)
         result.queueFull = self.queueFull &- min(self.queueFull, earlier.queueFull)
         return result
     }

@@ -54,7 +54,7 @@ def assert_balances(stage):
 
 
 @pytest.mark.parametrize("kind", ["wraps", "terse", "early", "active", "passive", "old-certificate", "padded", "probes",
-                                  "reordered", "zero-sources"])
+                                  "reordered", "zero-sources", "strange-repair", "numbers-anew"])
 def test_odd_senders_that_keep_to_the_standards_are_recorded_whole(stage, kind):
     exported, recorder, sent = recorded_from(stage, kind, "--codec", "vp8")
     assert_whole(exported, recorder, sent)
@@ -431,10 +431,117 @@ def test_what_was_held_back_and_came_at_once_is_whole_and_in_time(stage):
 
 
 def test_a_padding_bit_without_padding_costs_other_media_nothing(stage):
-    """The video itself is cut short by what its last bytes seem to say."""
-    exported, recorder, _ = recorded_from(stage, "padding-bit", "--codec", "vp8", codes=(0, 5))
+    """The video itself is cut short by what its last bytes seem to say, which is not called complete."""
+    exported, recorder, _ = recorded_from(stage, "padding-bit", "--codec", "vp8", codes=(5,))
     sound, = media.streams(exported, "audio")
     assert_sound(exported, sound["index"], losses(recorder), recorder.story(), late=lateness(recorder))
+    assert account(stage, "video")["doubtful"] > 5 and "doubtful" not in account(stage, "audio")
+    told = [finding["text"] for finding in certificate(stage)["findings"] if finding["severity"] == "gap"]
+    assert any("padding that looks like media" in text for text in told), told
+    assert certificate(stage)["verdict"] == "complete-with-gaps"
+    assert "padding that looks like media" in recorder.messages
+    assert_balances(stage)
+
+
+def test_audio_whose_packets_change_their_length_is_recorded_whole(stage):
+    exported, recorder, _ = recorded_from(stage, "changing-packets", "--codec", "vp8", until=("framesSent", 105))
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    times = [packet.time for packet in media.packets(exported, sound["index"])]
+    lengths = {round(after - before, 2) for before, after in zip(times, times[1:])}
+    assert lengths == {0.02, 0.04, 0.06, 0.12}, lengths
+    offsets = media.flash_to_beep(media.frames(exported, video["index"]), media.beeps(exported, sound["index"]))
+    assert len(offsets) >= 5 and max(map(abs, offsets)) < 0.04, (offsets, recorder.story())
+    assert certificate(stage)["verdict"] == "complete", certificate(stage)["findings"]
+    assert_balances(stage)
+
+
+def test_media_under_a_key_stream_that_begins_again_are_named(stage):
+    """They cannot be told from a stranger's that repeats what it heard."""
+    exported, recorder, _ = recorded_from(stage, "cipher-anew", "--codec", "vp8", until=("framesSent", 240), codes=(5,))
+    sound, = media.streams(exported, "audio")
+    assert_sound(exported, sound["index"], losses(recorder), recorder.story(), late=lateness(recorder))
+    strangers = [source for source in certificate(stage)["sources"] if source.get("media") is None]
+    assert [set(source["refused"]) for source in strangers] == [{"not-authentic"}], certificate(stage)["sources"]
+    assert certificate(stage)["verdict"] == "complete-with-gaps"
+    assert "not made with the key" in recorder.messages
+    assert_balances(stage)
+
+
+def test_two_senders_whose_sources_have_the_same_numbers(stage):
+    server = stage.serve("--room-size", "3")
+    peers = [odd_peer(stage, server, "same-sources", "--codec", codec) for codec in ("vp8", "h264")]
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    for peer in peers:
+        peer.wait_for_figure("framesSent", 60)
+    interrupted(recorder)
+    assert_plays(exported)
+    sources = [(source["ssrc"], source["media"]) for source in certificate(stage)["sources"]]
+    assert len(sources) == 4 and len(set(sources)) == 2, sources
+    assert {stream["codec_name"] for stream in media.streams(exported, "video")} == {"vp8", "h264"}
+    assert len(media.streams(exported, "audio")) == 2
+    assert len({track["participant"] for track in certificate(stage)["tracks"]}) == 2, certificate(stage)["tracks"]
+    for stream in media.streams(exported, "video"):
+        counters = [frame.counter for frame in media.frames(exported, stream["index"]) if frame.counter is not None]
+        assert counters == list(range(counters[0], counters[-1] + 1)), (counters, recorder.story())
+    assert certificate(stage)["verdict"] == "complete", certificate(stage)["findings"]
+    assert_balances(stage)
+
+
+def test_a_page_that_is_loaded_again_is_recorded_as_two_participants(stage):
+    server = stage.serve("--room-size", "3")
+    peer = odd_peer(stage, server, "rejoins", "--codec", "vp8")
+    exported, recorder = start_recorder(stage, room_url(server, ROOM))
+    peer.wait_for_event("rejoined", LIMIT)
+    caught_up(peer, recorder)
+    interrupted(recorder)
+    assert peer.end(LIMIT) == 0, peer.story()
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    videos, story = media.streams(exported, "video"), recorder.story()
+    assert len(videos) == len(media.streams(exported, "audio")) == 2, story
+    sent = [fact["framesSent"] for fact in peer.facts if fact.get("event") == "closed"]
+    for stream, count in zip(videos, sent, strict=True):
+        counters = [frame.counter for frame in media.frames(exported, stream["index"]) if frame.counter is not None]
+        assert len(counters) >= count - 2 * SLACK and counters == sorted(counters), (counters, sent, story)
+    assert len({track["participant"] for track in certificate(stage)["tracks"]}) == 2, certificate(stage)["tracks"]
+    assert certificate(stage)["verdict"] == "complete", certificate(stage)["findings"]
+    assert_balances(stage)
+
+
+@pytest.mark.parametrize("codec", ["vp8", "h264"])
+def test_sizes_that_change_are_recorded_and_exported_whole(stage, codec):
+    """A browser's camera that ended sends frames of 2x2; servers have cameras change their size in mid-call."""
+    exported, recorder, sent = recorded_from(stage, "sizes", "--codec", codec, until=("framesSent", 120))
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    whole = len(media.frames(exported, media.streams(exported, "video")[0]["index"]))
+    assert whole >= sent - SLACK, (whole, recorder.story())
+    assert certificate(stage)["verdict"] == "complete", certificate(stage)["findings"]
+    assert_balances(stage)
+    folder = recording_folder(stage.folder / "storage")
+    if codec == "h264":
+        mp4 = stage.folder / "call.mp4"
+        done = stage.run_tapedeck("export", folder, "--container", "mp4", "--output", mp4, "--json")
+        assert done.exit_code == 0, done.story()
+        assert_plays(mp4)
+        assert len(media.frames(mp4, media.streams(mp4, "video")[0]["index"])) == whole, done.story()
+    grid = stage.folder / "grid.mkv"
+    done = stage.run_tapedeck("export", folder, "--layout", "grid", "--output", grid, "--json")
+    assert done.exit_code == 0, done.story()
+    assert_plays(grid)
+
+
+def test_a_long_silence_that_nobody_announces_loses_nothing_and_stays_in_time(stage):
+    exported, recorder, _ = recorded_from(stage, "long-silence", "--codec", "vp8", until=("audioPacketsSent", 900))
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    holes = [seconds for _, seconds in media.gaps(exported, sound["index"], AUDIO_PACKET) if seconds > 0.1]
+    assert len(holes) == 1 and abs(holes[0] - 12) < 0.1, holes
+    offsets = media.flash_to_beep(media.frames(exported, video["index"]), media.beeps(exported, sound["index"]))
+    assert len([offset for offset in offsets if abs(offset) < 0.04]) >= 4, (offsets, recorder.story())
     assert_balances(stage)
 
 
@@ -445,6 +552,10 @@ def test_audio_that_an_offer_makes_inactive_comes_back_in_time(stage):
     video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
     holes = [seconds for _, seconds in media.gaps(exported, sound["index"], AUDIO_PACKET) if seconds > 0.1]
     assert len(holes) == 1 and 2.5 < holes[0] < 4, holes
+    # Its offer says that it sends none: nothing is missing.
+    said = [record["name"] for record in journal_of(recording_folder(stage.folder / "storage")) if record["kind"] == "marker"]
+    assert said == ["muted", "unmuted"], said
+    assert certificate(stage)["verdict"] == "complete", certificate(stage)["findings"]
     beeps = media.beeps(exported, sound["index"])
     offsets = media.flash_to_beep(media.frames(exported, video["index"]), beeps)
     # A beep that silence cuts short is heard later than it began.

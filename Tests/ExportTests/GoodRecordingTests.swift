@@ -81,6 +81,23 @@ import Timeline
         #expect(table.contains("vp8 (\(told ?? "layer f"))"), "\(table)")
     }
 
+    /// A codec that changes in mid-call makes two tracks, of which a note says that one continues the other.
+    @Test(arguments: [(7 as UInt32, 1 as UInt64, true), (8, 1, false), (7, 2, false)])
+    func aChangeOfTheCodecIsNamed(ssrc: UInt32, connection: UInt64, isNamed: Bool) throws {
+        let media = try EncodedMedia.shared.get()
+        var plans = [
+            SimulatedRecording.TrackPlan.video("alice", .vp8, media.vp8),
+            .video("alice", .h264, media.h264, capture: 6_000_000_000),
+        ]
+        (plans[0].ssrc, plans[0].connection) = (7, 1)
+        (plans[1].ssrc, plans[1].connection) = (ssrc, connection)
+        let recording = try SimulatedRecording(plans)
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        let text = "video of Alice changed from VP8 to H.264 in the call: track 2 continues track 1"
+        let named = certificate.findings.filter { $0.kind == .codecChanged }
+        #expect(named.map(\.text) == (isNamed ? [text] : []) && named.allSatisfy { $0.severity == .note }, "\(named)")
+    }
+
     @Test func lateJoiners() throws {
         let media = try EncodedMedia.shared.get()
         try self.expectComplete(
@@ -169,6 +186,8 @@ import Timeline
         let certificate = try RecordingExamination.certificate(of: recording.folder)
         #expect(certificate.tracks.first { $0.participant == "alice" }?.gaps.count == (explains ? 0 : 1))
         #expect(certificate.verdict == (explains ? .complete : .completeWithGaps))
+        let events = try Exporter.run(folder: recording.folder).events
+        #expect(events.contains { $0.kind == .gap } != explains)
     }
 
     /// A sender without a processor to spare: its reports state when the audio was taken, its packets come when they
@@ -286,6 +305,8 @@ import Timeline
             #expect(certificate.verdict == .complete && certificate.findings.isEmpty, "\(certificate.findings)")
             #expect(certificate.recording == "0123456789abcdef")
         }
+        let tracks = try FileExamination.certificate(file: recording.folder.path + "/call.mkv").tracks
+        #expect(Set(tracks.map(\.participant)) == ["alice", "bob"] && Set(tracks.map(\.name)) == ["Alice", "Bob"])
         // An export that is no Matroska is known by its hash.
         for file in ["call-grid.mp4", "call-audio.opus", "call-audio.wav", "call.otio"] {
             let path = recording.folder.path + "/" + file

@@ -43,8 +43,15 @@ extension AllGStreamer {
 
             deinit { self.feed.stop() }
 
-            func push(_ sequence: UInt16, _ time: UInt32, _ payload: [UInt8], isMarked: Bool = false) {
+            func push(
+                _ sequence: UInt16,
+                _ time: UInt32,
+                _ payload: [UInt8],
+                isMarked: Bool = false,
+                isPadded: Bool = false
+            ) {
                 var packet = PacketFeed.packet(sequence, time, payload: payload, isMarked: isMarked)
+                packet[0] |= isPadded ? 0x20 : 0
                 packet[1] |= self.payloadType
                 self.feed.push(packet)
             }
@@ -88,6 +95,25 @@ extension AllGStreamer {
             #expect(feed.fates == Fates(empty: 1, late: 1, inUnits: 2))
             #expect(feed.drain() == [1, 1])
             #expect(feed.tap.counters.packets == 4)
+        }
+
+        /// Media before padding, the padding before its count, and whether it looks like media that the count cuts off.
+        @Test(
+            arguments: [
+                ([1, 2], [], false), ([1, 2], [0, 0, 0], false), ([1, 2], [UInt8](repeating: 0, count: 200), false),
+                ([1, 2], [UInt8](repeating: 0xAB, count: 40), false), ([1, 2], [7, 1, 9], false),
+                ([1, 2], [UInt8](0..<15), false), ([1, 2], [UInt8](0..<16), true), ([1, 2], [UInt8](0..<254), true),
+                // Nothing but padding, as senders fill it.
+                ([], [UInt8](0..<100), false),
+            ] as [([UInt8], [UInt8], Bool)]
+        )
+        func paddingThatLooksLikeMediaIsCounted(media: [UInt8], padding: [UInt8], isDoubtful: Bool) throws {
+            let feed = try Feed(.sound)
+            feed.push(1, 160, media + padding + [UInt8(padding.count + 1)], isPadded: true)
+            // The same bytes, none of which is padding.
+            feed.push(2, 320, media + padding + [UInt8(padding.count + 1)])
+            #expect(feed.tap.counters.doubtful == (isDoubtful ? 1 : 0))
+            #expect(feed.fates == (media.isEmpty ? Fates(empty: 1, inUnits: 1) : Fates(inUnits: 2)))
         }
 
         @Test

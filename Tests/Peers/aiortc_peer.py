@@ -499,11 +499,14 @@ class Peer:
         self.sid = None
         self.is_mesh = False
         self.lock = asyncio.Lock()
-        self.sio = patient_client.make(socketio_client(options.eio))
-        for name in ("joined", "otherjoin", "full", "leaved", "bye", "message", "disconnect"):
-            self.sio.on(name, getattr(self, "on_" + name))
         self.left = asyncio.Event()
         self.has_changed = asyncio.Event()
+        self.make_client()
+
+    def make_client(self):
+        self.sio = patient_client.make(socketio_client(self.options.eio))
+        for name in ("joined", "otherjoin", "full", "leaved", "bye", "message", "disconnect"):
+            self.sio.on(name, getattr(self, "on_" + name))
 
     async def send(self, member, message):
         addressee = {"to": member} if self.is_mesh else {}
@@ -617,18 +620,21 @@ class Peer:
         report(event="changed", change="remove")
         self.has_changed.set()
 
+    async def join(self):
+        transports = {"polling": ["polling"], "websocket": ["websocket"], "auto": ["polling", "websocket"]}
+        await patient_client.connect(self.sio, self.options.url, transports=transports[self.options.transport],
+                                     socketio_path=self.options.path)
+        await self.sio.emit("join", self.options.room)
+
     async def run(self):
         loop = asyncio.get_running_loop()
         for name in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(name, self.ended.set)
-        transports = {"polling": ["polling"], "websocket": ["websocket"], "auto": ["polling", "websocket"]}
         try:
-            await patient_client.connect(self.sio, self.options.url, transports=transports[self.options.transport],
-                                         socketio_path=self.options.path)
+            await self.join()
         except Exception as error:
             report(event="unreachable", reason=str(error))
             return 3
-        await self.sio.emit("join", self.options.room)
         tasks = [asyncio.create_task(self.read_commands())]
         if self.options.duration:
             tasks.append(asyncio.create_task(self.watch_duration()))

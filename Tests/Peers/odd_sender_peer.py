@@ -49,6 +49,14 @@
   leaps-far          the same by 2 h 22 min, with 21,132 sequence numbers
   first-ahead        audio whose first packet has a time 2.3 s ahead of all others, and 20 packets missing behind it
   held-back          everything held back for 3 s on its way, and then delivered at once
+  numbers-anew       video and audio that continue with other sequence numbers and no other time, as a restarted encoder's may
+  changing-packets   audio in packets of 20, 60, 120 and 40 ms in turn (RFC 7587 section 4.2)
+  same-sources       the sources of all peers of this kind have the same numbers: each has a connection
+  cipher-anew        video whose encryption begins with a roll-over counter of 0 again behind a wrap of sequence numbers
+  sizes              video that is 640x368, then 16x16, then as before, each for some frames
+  strange-repair     repair of a payload type that is not described, and of one beyond 127
+  long-silence       audio that sends nothing for 12 s of silence, and announces nothing
+  rejoins            another member of a mesh room when some frames are sent, as after a reload of the page: the first leaves then
   reordered          video of which each tenth packet comes behind four later ones
 
 Prints `odd` with how many packets it sent that cannot be recorded, each second.
@@ -64,11 +72,11 @@ import re
 import struct
 
 import aiortc.rtcrtpsender
-from aiortc import RTCCertificate
+from aiortc import RTCCertificate, RTCRtpSender, rtcdtlstransport
 from aiortc.codecs import get_encoder, h264, opus, vpx
 from aiortc.rtcdtlstransport import RTCDtlsTransport
 from aiortc.rtp import RtcpPacket, RtcpPsfbPacket, RtcpRtpfbPacket
-from av import AudioResampler, CodecContext, VideoFrame
+from av import AudioFifo, AudioResampler, CodecContext, VideoFrame
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -81,7 +89,8 @@ KINDS = ("sets-described", "sets-once", "sets-apart", "sets-never", "encrypted",
          "terse", "early", "two-sources", "active", "passive", "bye", "old-certificate", "long-packets", "microphone-stalls",
          "silence", "clock-anew", "lost-half", "mixed-headers", "other-numbers", "turning", "clock-set", "sealed", "padded",
          "padding-bit", "probes", "torn-start", "late-start", "leaps-near", "leaps", "leaps-far", "first-ahead", "held-back",
-         "reordered", "zero-sources", "muted-by-offer")
+         "reordered", "zero-sources", "muted-by-offer", "numbers-anew", "changing-packets", "same-sources", "cipher-anew",
+         "sizes", "strange-repair", "long-silence", "rejoins")
 # Names of layers, smallest first, and the header extension in which packets name theirs.
 LAYERS, LAYER_EXTENSION = ("q", "h", "f"), 10
 UNKNOWN_TYPE = 77 + 32
@@ -90,7 +99,9 @@ AUDIO_RATE = 48000
 STALL, STALLS_AT = 115, 100
 # The offsets that a clock of another origin adds to sequence numbers and to times, and after which frame.
 ANEW, ANEW_AT = {"clock-anew": (20_000, 3_000_000_000), "leaps-near": (0, 3 * 90_000), "leaps": (0, 20 * 90_000),
-                  "leaps-far": (21_132, 8520 * 90_000)}, 45
+                  "leaps-far": (21_132, 8520 * 90_000), "numbers-anew": (20_000, 0)}, 45
+# Packets of 20 ms in a long silence.
+LONG_SILENCE = 600
 # Packets that never come, by kind.
 TORN, AHEAD_OF = 3, 20
 # What a first packet is ahead, in units of its clock, and the seconds that packets wait.
@@ -106,6 +117,10 @@ BEFORE = {True: bytes([200, 20]) + bytes(20), False: bytes([0, 0])}
 BEHIND = {True: bytes([77, 0, 0, 0]), False: bytes([0xF0, 0xFF])}
 # Seconds from 1900 to 1970, and until a clock is set.
 EPOCH, SET_AFTER = 2208988800, 4
+# Sizes of video, each for so many frames; the first and the last are as the command line says.
+SIZES, SIZE_FRAMES = ((640, 368), (16, 16)), 30
+# Milliseconds of packets of audio, each for so many packets.
+PACKET_LENGTHS, LENGTH_PACKETS = (20, 60, 120, 40), 12
 # What other payload types have more.
 OTHER_NUMBERS = 12
 SEQUENCE_SETS, PICTURE_SETS, INFORMATION = 7, 8, 6
@@ -208,6 +223,13 @@ def with_numbers(sdp, added):
     return "".join(lines)
 
 
+def with_strange_repair(sdp):
+    """The description as of two servers: repair names a codec that nothing describes, and has a payload type that none can have."""
+    sdp = re.sub(r"apt=\d+", "apt=35", sdp)
+    described = r"\1 128\2a=rtpmap:128 rtx/90000\r\na=fmtp:128 apt=127\r\n"
+    return re.sub(r"(m=video [^\r\n]*)(\r\n(?:c=[^\r\n]*\r\n)?)", described, sdp, count=1)
+
+
 class LongPackets:
     """An encoder of Opus that waits for six frames of 20 ms."""
 
@@ -228,6 +250,82 @@ class LongPackets:
         time = self.count * self.SAMPLES
         self.count += len(packets)
         return packets, time
+
+
+class ChangingPackets:
+    """An encoder of Opus whose packets have another length every now and then, as that of a caller on a bad network."""
+
+    def __init__(self):
+        self.contexts = {length: self.context(length) for length in PACKET_LENGTHS}
+        self.resampler, self.fifo = AudioResampler("s16", "stereo", AUDIO_RATE), AudioFifo()
+        self.count = self.time = 0
+
+    @staticmethod
+    def context(length):
+        context = CodecContext.create("libopus", "w")
+        context.sample_rate, context.layout, context.format = AUDIO_RATE, "stereo", "s16"
+        context.options, context.bit_rate = {"frame_duration": str(length)}, 48000
+        return context
+
+    def encode(self, frame, force_keyframe=False):
+        for part in self.resampler.resample(frame):
+            part.pts = None
+            self.fifo.write(part)
+        length = PACKET_LENGTHS[self.count // LENGTH_PACKETS % len(PACKET_LENGTHS)]
+        samples, time = length * AUDIO_RATE // 1000, self.time
+        if self.fifo.samples < samples:
+            return [], time
+        taken = self.fifo.read(samples)
+        taken.pts, taken.time_base = time, aiortc_peer.fractions.Fraction(1, AUDIO_RATE)
+        self.time += samples
+        self.count += 1
+        return [bytes(packet) for packet in self.contexts[length].encode(taken)], time
+
+
+def resize_frames(kind):
+    """Has the encoder of a kind get frames of other sizes for a while, as a camera that a server asks for less, or that ends."""
+    encode, count = kind.encode, 0
+
+    def encoded(encoder, frame, force_keyframe=False):
+        nonlocal count
+        place, count = count // SIZE_FRAMES, count + 1
+        if 0 < place <= len(SIZES):
+            pts, time_base = frame.pts, frame.time_base
+            frame = frame.reformat(*SIZES[place - 1])
+            frame.pts, frame.time_base = pts, time_base
+        return encode(encoder, frame, force_keyframe)
+
+    kind.encode = encoded
+
+
+def number_sources():
+    """Gives the sources of each connection the same numbers."""
+    make = RTCRtpSender.__init__
+
+    def made(sender, *arguments):
+        make(sender, *arguments)
+        sender._ssrc = 0x11111111 if sender.kind == "audio" else 0x22222222
+        sender._rtx_ssrc = sender._ssrc + 1
+
+    RTCRtpSender.__init__ = made
+
+
+class Ciphers:
+    """The keys of transports, so that one can begin again."""
+
+    def __init__(self):
+        self.policies = {}
+        make = rtcdtlstransport.Session
+
+        def made(policy):
+            session = make(policy)
+            self.policies[session] = policy
+            return session
+
+        rtcdtlstransport.Session = made
+
+    def begin_again(self, transport):
+        transport._tx_srtp = rtcdtlstransport.Session(self.policies[transport._tx_srtp])
 
 
 def renumbered(packet, sequence):
@@ -401,8 +499,13 @@ class Packets:
             return [self.wrapping(packet, kind, source)]
         if self.kind == "bye" and kind in ("audio", "video"):
             return self.interrupted(packet, kind, source)
-        if kind == "audio" and self.kind in ("microphone-stalls", "silence"):
+        if kind == "audio" and self.kind in ("microphone-stalls", "silence", "long-silence"):
             return self.with_pauses(packet, source)
+        if kind == "video" and self.kind == "cipher-anew":
+            return [self.under_new_cipher(packet, source)]
+        if kind == "audio" and self.kind == "numbers-anew" and self.odd > ANEW_AT:
+            self.moved[source] = ANEW[self.kind]
+            return [self.shifted(packet, source)]
         if kind == "video" and self.kind in ANEW:
             return [self.anew(packet, source)]
         if kind == "video" and self.kind == "lost-half":
@@ -489,6 +592,8 @@ class Packets:
         if self.kind == "silence":
             # A beep each second: nothing of the first packets, then one in twenty.
             is_left_out, time = place % 50 > 5 and place % 50 % 20 != 6, 0
+        elif self.kind == "long-silence":
+            is_left_out, time = STALLS_AT <= place < STALLS_AT + LONG_SILENCE, 0
         else:
             is_left_out, time = STALLS_AT <= place < STALLS_AT + STALL, -aiortc_peer.CHUNK * STALL
         if is_left_out:
@@ -502,11 +607,28 @@ class Packets:
         if packet[4:8] != self.newest:
             self.newest = packet[4:8]
             self.odd += 1
+        if self.kind == "numbers-anew" and self.odd == ANEW_AT:
+            self.sender(source)._send_keyframe()
         # Behind three reports at least: of fewer nothing can be told about so little.
         if self.odd <= ANEW_AT * (2 if self.kind == "leaps-near" else 1):
             return packet
         self.moved[source] = ANEW[self.kind]
         return self.shifted(packet, source)
+
+    def under_new_cipher(self, packet, source):
+        if packet[4:8] != self.newest:
+            self.newest = packet[4:8]
+            self.odd += 1
+        packet = self.wrapping(packet, "video", source)
+        has_wrapped = packet[2] < 0x80
+        if has_wrapped and self.odd > ANEW_AT and not self.left_out:
+            self.left_out = {1: 1}
+            self.peer.ciphers.begin_again(self.sender(source).transport)
+        return packet
+
+    def sender(self, source):
+        return next(sender for connection in self.peer.connections.values() for sender in connection.pc.getSenders()
+                    if source == sender._ssrc)
 
     def lost_half(self, packet, source):
         if packet[4:8] != self.newest:
@@ -518,8 +640,7 @@ class Packets:
         if self.odd > ANEW_AT and not self.left_out:
             self.left_out = {1: 1}
             sequence = struct.unpack("!H", packet[2:4])[0] + self.moved[source][0] & 0xFFFF
-            transport = next(sender.transport for connection in self.peer.connections.values()
-                             for sender in connection.pc.getSenders() if source == sender._ssrc)
+            transport = self.sender(source).transport
             for number in range(40000):
                 transport._tx_srtp.protect(packet[:2] + struct.pack("!H", sequence + number & 0xFFFF) + packet[4:])
             aiortc_peer.report(event="lost", packets=40000)
@@ -528,8 +649,7 @@ class Packets:
 
     def probed(self, packet, source):
         """The packet, and what a sender that measures the network sends between: a repeated packet, and one of padding alone."""
-        sender = next(sender for connection in self.peer.connections.values() for sender in connection.pc.getSenders()
-                      if source == sender._ssrc)
+        sender = self.sender(source)
         number, size = sender._RTCRtpSender__rtx_payload_type, header_size(packet)
         packets = [packet]
         for payload in (packet[2:4] + packet[size:], None):
@@ -683,9 +803,15 @@ class OddPeer(aiortc_peer.Peer):
         self.sealing = Sealing() if options.odd == "sealed" else None
         if options.odd == "old-certificate":
             use_old_certificate()
-        if options.odd == "long-packets":
+        self.ciphers = Ciphers() if options.odd == "cipher-anew" else None
+        if options.odd == "same-sources":
+            number_sources()
+        if options.odd == "sizes":
+            resize_frames(h264.H264Encoder if options.codec == "h264" else vpx.Vp8Encoder)
+        if options.odd in ("long-packets", "changing-packets"):
+            encoder = LongPackets if options.odd == "long-packets" else ChangingPackets
             aiortc.rtcrtpsender.get_encoder = lambda codec: (
-                LongPackets() if codec.mimeType.lower() == "audio/opus" else get_encoder(codec))
+                encoder() if codec.mimeType.lower() == "audio/opus" else get_encoder(codec))
 
     async def run(self):
         async def tell():
@@ -700,6 +826,8 @@ class OddPeer(aiortc_peer.Peer):
             tasks.append(asyncio.create_task(self.change_source()))
         if self.options.odd == "other-numbers":
             tasks.append(asyncio.create_task(self.offer_again()))
+        if self.options.odd == "rejoins":
+            tasks.append(asyncio.create_task(self.rejoin()))
         if self.options.odd == "muted-by-offer":
             tasks.append(asyncio.create_task(self.mute_for_a_while()))
         try:
@@ -734,6 +862,20 @@ class OddPeer(aiortc_peer.Peer):
                 await self.send(member, await self.connections[member].offer())
             await asyncio.sleep(HELD)
 
+    async def rejoin(self):
+        """As a page does that is loaded again: its new member is there before the server misses the old one."""
+        await self.after_some_frames()
+        async with self.lock:
+            old, connections, self.connections, self.sid = self.sio, self.connections, {}, None
+            old.handlers.clear()
+            self.make_client()
+        await self.join()
+        for connection in connections.values():
+            self.closed.append(await connection.close())
+        await old.disconnect()
+        await self.after_some_frames()
+        aiortc_peer.report(event="rejoined")
+
     async def connect_anew(self):
         """As an app does whose network changed."""
         member = await self.after_some_frames()
@@ -758,6 +900,8 @@ class OddPeer(aiortc_peer.Peer):
             message = {**message, "sdp": describing_layers(message["sdp"])}
         if self.options.odd == "zero-sources" and message.get("sdp"):
             message = {**message, "sdp": re.sub(r"(?m)^a=ssrc:\d+|(?<=^a=ssrc-group:FID )[\d ]+", self.zero, message["sdp"])}
+        if self.options.odd == "strange-repair" and message.get("type") == "offer":
+            message = {**message, "sdp": with_strange_repair(message["sdp"])}
         if self.is_muted and message.get("type") == "offer":
             message = {**message, "sdp": re.sub(r"(m=audio[\s\S]*?a=)sendonly", r"\1inactive", message["sdp"], count=1)}
         if self.feedback and message.get("type") == "offer":

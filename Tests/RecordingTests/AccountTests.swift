@@ -84,6 +84,99 @@ import Timeline
         #expect(closed == [10])
     }
 
+    /// What looks like media in the padding of packets is counted for the recording that has them.
+    @Test func doubtfulPaddingIsCounted() throws {
+        let feed = RecordingFeed()
+        let receiver = Receiver()
+        let video = feed.open(.vp8, counters: receiver.counters)
+        receiver.comes(5)
+        receiver.counters.now.withLock { $0.outcomes.doubtful = 2 }
+        feed.push(video, FedUnit.keyframe(), at: 0, packets: 5)
+        receiver.comes(1)
+        receiver.counters.now.withLock { $0.outcomes.doubtful = 3 }
+        feed.push(video, FedUnit.frame(), at: 33, packets: 1)
+        Self.close(feed)
+        let account = try Self.account(feed)
+        // The first two were counted before there was a recording.
+        #expect(account.doubtful == 1 && account.recorded == 6 && account.imbalance == 0)
+        #expect(feed.actions.contains { if case .logRefused = $0 { true } else { false } })
+    }
+
+    /// Packets of another key are in no source's account, and are a loss.
+    @Test func packetsOfAnotherKeyHaveAnAccount() throws {
+        let feed = RecordingFeed()
+        var forged = SourceCounts(ssrc: .max)
+        forged.forged = 120
+        let sources = Sources([forged])
+        feed.tell { $0.connectionOpened(1, participant: "alice") { sources.counts } }
+        let audio = feed.open(.opus, connection: 2)
+        feed.push(audio, FedUnit.opus, at: 0, rateHz: 48_000)
+        sources.now.withLock { $0[0].forged = 320 }
+        Self.close(feed)
+        let found = try Self.accounts(try #require(feed.folders.first)).filter { $0.ssrc == .max }
+        let account = try #require(found.last)
+        #expect(account.refused == [.notAuthentic: RefusedPackets(packets: 200)])
+        #expect((account.received, account.before, account.imbalance) == (320, 120, 0) && account.isUnrecorded)
+    }
+
+    /// What a peer says of the media that it sends from now on explains why none comes.
+    @Test func whatAPeerStopsSendingIsJournalled() throws {
+        let feed = RecordingFeed()
+        feed.tell {
+            $0.connectionOpened(1, participant: "alice") { [] }
+            $0.connectionOpened(2, participant: "alice") { [] }
+            $0.mediaAwaited([.audio, .video], of: 1)
+            $0.mediaAwaited([.video], of: 2)
+            $0.connectionCameUp(1)
+            // Nothing is recorded yet.
+            $0.mediaAwaited([.video], of: 1)
+            $0.mediaAwaited([.audio, .video], of: 1)
+        }
+        let audio = feed.open(.opus)
+        feed.push(audio, FedUnit.opus, at: 0, rateHz: 48_000)
+        let said: [(Int64, UInt64, Set<MediaKind>)] = [
+            (100, 1, []), (200, 1, []), (300, 2, []), (400, 1, [.video]), (500, 1, [.audio, .video]),
+            (600, 1, [.audio]),
+        ]
+        for (milliseconds, connection, kinds) in said {
+            feed.go(to: milliseconds)
+            feed.tell { $0.mediaAwaited(kinds, of: connection) }
+        }
+        feed.go(to: 700)
+        feed.tell {
+            $0.participantLeft("alice", reason: "left")
+            // Another one of that id.
+            $0.connectionOpened(3, participant: "alice") { [] }
+            $0.mediaAwaited([.audio, .video], of: 3)
+        }
+        feed.end()
+        let markers = try Journal.entries(of: try #require(feed.folders.first)).compactMap { entry -> String? in
+            guard case .marker(let marker) = entry.record, marker.participant == "alice" else { return nil }
+            return "\((entry.monotonicNanoseconds - feed.start) / 1_000_000) \(marker.name)"
+        }
+        #expect(
+            markers == ["100 muted", "300 camera-off", "400 camera-on", "500 unmuted", "600 camera-off"]
+        )
+    }
+
+    /// A codec that changes in mid-call begins another track, which the log says.
+    @Test func aChangeOfTheCodecIsTold() {
+        let feed = RecordingFeed()
+        func changes() -> [String] {
+            feed.actions.compactMap {
+                if case .logCodecChanged(let track, let before) = $0 { "\(before) \(track.codec)" } else { nil }
+            }
+        }
+        _ = feed.open(.vp8)
+        _ = feed.open(.opus)
+        _ = feed.open(.h264, ssrc: 8)
+        _ = feed.open(.h264, connection: 2)
+        #expect(changes().isEmpty)
+        _ = feed.open(.h264)
+        _ = feed.open(.vp9)
+        #expect(changes() == ["vp8 h264", "h264 vp9"])
+    }
+
     /// A connection that does not come about is reported, once for each participant and kind, if it was awaited long
     /// enough.
     @Test(arguments: [(4_900 as Int64, false, false), (5_100, true, false), (5_100, false, true)])

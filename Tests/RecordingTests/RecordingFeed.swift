@@ -161,7 +161,7 @@ final class RecordingFeed {
                 }
                 self.session.synchronised(failures: round.perform() + [failure].compactMap { $0 })
             case .requestKeyframe, .tellStarted, .tellNotContinued, .tellFinished, .tellDegraded, .tellFirstUnit,
-                .logIncomplete, .logRefused, .logGoesOn:
+                .logIncomplete, .logRefused, .logCodecChanged, .logGoesOn:
                 break
             }
             self.perform()
@@ -250,6 +250,7 @@ final class RecordingFeed {
             case .tellFirstUnit: "first"
             case .logIncomplete: "incomplete"
             case .logRefused: "refused"
+            case .logCodecChanged: "codec"
             case .logGoesOn: "goes on"
             }
         }

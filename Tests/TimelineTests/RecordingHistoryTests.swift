@@ -175,6 +175,13 @@ import Timeline
         Row("one track is off, and another comes on", [marker("muted", track: 4), marker("unmuted", track: 5)]) {
             $0.pauses = ["audio 1-"]
         },
+        Row(
+            "a participant leaves with the microphone off",
+            [joined(), .marker(Marker(name: "muted", participant: "p")), marker("camera-off"), left]
+        ) {
+            ($0.participants, $0.stays) = ([Participant(id: "p")], ["p": [[1, 4]]])
+            $0.pauses = ["audio 2-4", "video 3-"]
+        },
         Row("the recorder stands still", [marker("stalled", lasted: 5), marker("stalled"), marker("mark")]) {
             $0.stalls = [[1, 5]]
         },

@@ -61,7 +61,8 @@ import Testing
     @Test(arguments: [
         (RefusalReason.noKeyframe, 2_900_000_000 as Int64, false), (.noKeyframe, 3_100_000_000, true),
         (.noParameterSets, 2_900_000_000, false), (.noParameterSets, 3_100_000_000, true),
-        (.payloadTypeNotAccepted, 0, true), (.codecRefused, 0, true), (.undecodable, 0, true), (.queueFull, 0, true),
+        (.payloadTypeNotAccepted, 0, true), (.codecRefused, 0, true), (.undecodable, 0, true), (.notAuthentic, 0, true),
+        (.queueFull, 0, true),
         (.impossibleClock, 0, true), (.tooManyTracks, 0, true), (.disk, 0, true),
         (.simulcastLayer, 9_000_000_000, false), (.incompleteFrame, 9_000_000_000, false),
         (.late, 9_000_000_000, false), (.paused, 9_000_000_000, false), (.videoOff, 9_000_000_000, false),
@@ -72,6 +73,16 @@ import Testing
         #expect(account.losesMedia == isLoss)
         #expect(!account.isUnrecorded)
         #expect(!Self.account([reason: .init(packets: 0, nanoseconds: nanoseconds)]).losesMedia)
+    }
+
+    /// Frames may lack what was taken for padding, though their packets are recorded.
+    @Test func doubtfulPaddingIsALoss() throws {
+        var account = Self.account([.late: .init(packets: 0)])
+        #expect(!account.losesMedia && account.refusedText.isEmpty)
+        account.doubtful = 57
+        #expect(account.losesMedia && !account.isUnrecorded && account.imbalance == 0)
+        #expect(account.refusedText == "57 packets: padding that looks like media")
+        #expect(try JSONDecoder().decode(SourceCounted.self, from: JSONEncoder().encode(account)) == account)
     }
 
     @Test func saysWhatIsRefusedTheMostFirst() {

@@ -97,6 +97,8 @@ typedef struct {
     uint64_t repaired;
     uint64_t units;
     uint64_t dropped;
+    /// Packets that say that they end in padding, which looks like media; their fate is counted as well.
+    uint64_t doubtful;
     /// Each packet has one of the fates from here on. This one: nothing to record is in it, as in padding.
     uint64_t empty;
     /// It came after packets that were to follow it.

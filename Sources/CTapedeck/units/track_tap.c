@@ -22,6 +22,9 @@ enum {
     // A packet further back than this is not late: the sender restarted its numbers (RFC 3550 appendix A.1).
     MAXIMUM_MISORDER = 100,
     MAXIMUM_TRUNCATED = 8,
+    // Padding for a cipher is at most as long as a block (RFC 3550 section 5.1).
+    LONGEST_BLOCK = 16,
+    LONGEST_PADDING = UINT8_MAX,
 };
 
 // Sequence numbers of one SSRC. They continue over payload types (RFC 3550 section 5.1), and each payload type has a
@@ -108,6 +111,7 @@ struct CTapedeckTap {
     atomic_uint_fast64_t lost;
     atomic_uint_fast64_t repaired;
     atomic_uint_fast64_t units;
+    atomic_uint_fast64_t doubtful;
     atomic_int_fast64_t last_packet;
     PacketFates fates;
 };
@@ -186,6 +190,20 @@ static void note_truncated(CTapedeckTap *tap) {
     tap->truncated_count += 1;
 }
 
+// Whether the padding that a packet with media says it ends in looks like media: bytes that differ, and more of them than a block
+// has. Senders repeat one byte, mostly zero, before the last, which is the count (RFC 3550 section 5.1).
+static bool has_doubtful_padding(GstBuffer *buffer, GstRTPBuffer *rtp) {
+    if (!gst_rtp_buffer_get_padding(rtp) || gst_rtp_buffer_get_payload_len(rtp) == 0) return false;
+    size_t packet = gst_buffer_get_size(buffer);
+    size_t media = (size_t)gst_rtp_buffer_get_header_len(rtp) + gst_rtp_buffer_get_payload_len(rtp);
+    uint8_t bytes[LONGEST_PADDING];
+    size_t size = packet > media ? packet - media : 0;
+    if (size <= LONGEST_BLOCK || size > sizeof bytes || gst_buffer_extract(buffer, media, bytes, size) != size) return false;
+    size_t same = 1;
+    while (same < size - 1 && bytes[same] == bytes[0]) same += 1;
+    return same < size - 1;
+}
+
 // Counts one packet and unwraps its time stamp.
 static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp, int64_t now) {
     uint32_t time = gst_rtp_buffer_get_timestamp(rtp);
@@ -196,6 +214,7 @@ static Noted note_packet(CTapedeckTap *tap, GstBuffer *buffer, GstRTPBuffer *rtp
     atomic_fetch_add_explicit(&tap->packets, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&tap->bytes, gst_buffer_get_size(buffer), memory_order_relaxed);
     atomic_store_explicit(&tap->last_packet, now, memory_order_relaxed);
+    if (has_doubtful_padding(buffer, rtp)) atomic_fetch_add_explicit(&tap->doubtful, 1, memory_order_relaxed);
     // A packet that came over RTX (RFC 4588) replaces one that was lost.
     if (GST_BUFFER_FLAG_IS_SET(buffer, GST_RTP_BUFFER_FLAG_RETRANSMISSION)) {
         atomic_fetch_add_explicit(&tap->repaired, 1, memory_order_relaxed);
@@ -614,6 +633,7 @@ CTapedeckTapCounters CTapedeck_tap_counters(CTapedeckTap *tap) {
         .lost = atomic_load_explicit(&tap->lost, memory_order_relaxed),
         .repaired = atomic_load_explicit(&tap->repaired, memory_order_relaxed),
         .units = atomic_load_explicit(&tap->units, memory_order_relaxed),
+        .doubtful = atomic_load_explicit(&tap->doubtful, memory_order_relaxed),
         .dropped = dropped,
         .empty = fate(tap, FATE_EMPTY),
         .late = fate(tap, FATE_LATE),

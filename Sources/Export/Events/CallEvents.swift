@@ -64,7 +64,7 @@ struct CallEvents {
         let kept = seen.filter { event in
             if event.kind == .gap {
                 let until = event.nanoseconds + (event.durationNanoseconds ?? 0)
-                let isPause = pauses.contains {
+                let isPause = (pauses + Self.mutes(told, event, end: end)).contains {
                     event.nanoseconds >= $0.lowerBound - Self.pauseMargin && until <= $0.upperBound + Self.pauseMargin
                 }
                 return !isPause && !Self.isCoveredElsewhere(event, tracks)
@@ -115,6 +115,22 @@ struct CallEvents {
         }
         if let start { pauses.append(start..<max(start, end)) }
         return pauses
+    }
+
+    /// When the participant of a gap said that it sends none of its kind.
+    private static func mutes(_ told: [CallEvent], _ gap: CallEvent, end: Int64) -> [Range<Int64>] {
+        let off: CallEvent.Kind = gap.media == .audio ? .muted : .cameraOff
+        let on: CallEvent.Kind = gap.media == .audio ? .unmuted : .cameraOn
+        var mutes: [Range<Int64>] = []
+        var start: Int64?
+        for event in told where event.participant == gap.participant {
+            if event.kind == off { start = start ?? event.nanoseconds }
+            if event.kind == on || event.kind == .left, let begun = start {
+                mutes.append(begun..<max(begun, event.nanoseconds))
+                start = nil
+            }
+        }
+        return mutes + (start.map { [$0..<max($0, end)] } ?? [])
     }
 
     /// Changes of a participant's video or audio to another codec, on the same track or another one.

@@ -108,11 +108,14 @@ public enum FileExamination {
         }
         for track in reader.tracks {
             guard let tally = tallies.removeValue(forKey: track.number) else { continue }
+            // An export's tags; the title of a track is more than a name.
+            let tags = reader.tags.filter { $0.trackUID == track.uid }
+            let shown = tags.first { $0.name == "PARTICIPANT" }?.value ?? track.name ?? "unknown"
             var found = Certificate.Track(
                 number: track.number,
                 file: name,
-                participant: track.name ?? "unknown",
-                name: track.name ?? "unknown",
+                participant: tags.first { $0.name == "PARTICIPANT_ID" }?.value ?? shown,
+                name: shown,
                 codec: track.codec
             )
             found.startNanoseconds = tally.firstNanoseconds

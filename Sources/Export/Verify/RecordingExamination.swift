@@ -62,6 +62,7 @@ public struct RecordingExamination {
         examination.lookAtJournal()
         examination.lookAtEnds()
         examination.lookAtTracks()
+        examination.lookAtCodecs()
         examination.lookBetweenConnections()
         examination.lookAtAccounts()
         examination.lookAtFiles()
@@ -242,6 +243,23 @@ extension RecordingExamination {
             end = max(end, examination.endNanoseconds)
         }
         self.certificate.durationNanoseconds = end
+    }
+
+    /// Senders that changed the codec of a camera or microphone in mid-call: each codec is a track.
+    private mutating func lookAtCodecs() {
+        var before: [String: TrackOpened] = [:]
+        for track in self.contents.history.tracks {
+            let record = track.record
+            let line = record.mid ?? record.ssrc.map { String($0) }
+            guard let connection = record.connection, let line else { continue }
+            let key = "\(track.part) \(connection) \(record.media) \(line)"
+            let earlier = before.updateValue(record, forKey: key)
+            guard let earlier, earlier.codec != record.codec else { continue }
+            let codecs = [earlier, record].map { MediaCodec(rawValue: $0.codec)?.title ?? printableName($0.codec) }
+            let what = "\(record.media.rawValue) of \(self.contents.shown[record.participant])"
+            let change = "changed from \(codecs[0]) to \(codecs[1]) in the call"
+            self.note(.note, .codecChanged, "\(what) \(change): track \(record.track) continues track \(earlier.track)")
+        }
     }
 
     /// Participants who stayed, and of whom nothing came from one connection to the next.

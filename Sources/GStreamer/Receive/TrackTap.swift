@@ -17,6 +17,8 @@ public struct TapCounters: Sendable, Hashable {
     public var units: UInt64
     /// Units that the queue had no place for, or not for long enough.
     public var droppedUnits: UInt64
+    /// Packets that say that they end in padding, which looks like media; what became of them is counted as well.
+    public var doubtful: UInt64
     /// Packets without anything to record in them: padding.
     ///
     /// This and the next seven are what became of `packets`, and are as many together.
@@ -146,6 +148,7 @@ public final class TrackTap: @unchecked Sendable {
             repairedPackets: counters.repaired,
             units: counters.units,
             droppedUnits: counters.dropped,
+            doubtful: counters.doubtful,
             empty: counters.empty,
             late: counters.late,
             beforeKeyframe: counters.before_keyframe,

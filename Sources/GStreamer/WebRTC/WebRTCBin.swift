@@ -237,6 +237,13 @@ public final class WebRTCBin: Sendable {
         self.guards.withLock { $0.reduce(0) { $0 &+ $1.refusedPackets } }
     }
 
+    /// Packets of media that were not made with the key of the handshake.
+    ///
+    /// Any thread.
+    public var forgedPackets: UInt64 {
+        self.guards.withLock { $0.reduce(0) { $0 &+ $1.forgedPackets } }
+    }
+
     /// Counts of the packets of each source that any came of.
     ///
     /// Any thread; also after `stop`, for the last time.

@@ -30,6 +30,7 @@ public final class PeerConnection: Sendable {
         var isClosed = false
         /// The count of `bin` when it was released.
         var refusedPackets: UInt64 = 0
+        var forgedPackets: UInt64 = 0
         var sources: [SourceCounters] = []
         var droppedReports: UInt64 = 0
         /// When the first offer of either side was there, and what followed it.
@@ -166,6 +167,7 @@ public final class PeerConnection: Sendable {
                 try await self.context.control.run("listening to data channels") { self.takeWhatIsNew(bin) }
                 for decision in self.state.withLock({ $0.negotiation.onNewCandidates }) { await self.follow(decision) }
                 self.tellRefused()
+                self.tellAwaited()
                 // The peer did not get the answer before if this offer superseded its offer.
                 self.onEvent(.answerCreated(self.embeddingCandidates(in: outer)))
             case .rebuild(let reason):
@@ -261,6 +263,7 @@ public final class PeerConnection: Sendable {
         let (bin, consumers, taps, wait) = self.state.withLock { state in
             state.isClosed = true
             state.refusedPackets = state.bin?.refusedPackets ?? 0
+            state.forgedPackets = state.bin?.forgedPackets ?? 0
             state.sources = state.bin?.sourceCounters ?? []
             state.droppedReports = state.bin?.droppedReports ?? 0
             defer {
@@ -374,10 +377,9 @@ public final class PeerConnection: Sendable {
         }
     }
 
-    /// Says what may come, until the connection is up.
+    /// Says what may come.
     private func tellAwaited() {
-        let kinds = self.state.withLock { $0.isConnected ? [] : $0.negotiation.awaitedKinds }
-        guard !kinds.isEmpty else { return }
+        let kinds = self.state.withLock { $0.negotiation.awaitedKinds }
         for sink in self.context.sinks { sink.awaited(connection: self.id.rawValue, kinds) }
     }
 
@@ -385,27 +387,34 @@ public final class PeerConnection: Sendable {
 
     var bin: WebRTCBin? { self.state.withLock { $0.bin } }
 
-    /// The same, with what the descriptions say of the payload types.
+    /// Fewer packets of another key are a handshake's, or a stranger's.
+    private static let someForged: UInt64 = 100
+
+    /// The same, with what the descriptions say of the payload types, and the packets of another key as a source.
     private var sourceCounts: [SourceCounts] {
         let counters = self.sources
         return self.state.withLock { state in
-            counters.map { counters in
-                var counts = SourceCounts(ssrc: counters.ssrc, packets: counters.packets)
-                for type in counters.packets.keys {
-                    counts.uses[type] = state.negotiation.use(ofPayloadType: type)
+            var forged = SourceCounts(ssrc: .max)
+            forged.forged = state.bin?.forgedPackets ?? state.forgedPackets
+            let isNamed = forged.forged >= Self.someForged
+            return (isNamed ? [forged] : [])
+                + counters.map { counters in
+                    var counts = SourceCounts(ssrc: counters.ssrc, packets: counters.packets)
+                    for type in counters.packets.keys {
+                        counts.uses[type] = state.negotiation.use(ofPayloadType: type)
+                    }
+                    counts.beyond = counters.typesBeyond
+                    counts.restored = counters.restored
+                    counts.late = counters.outOfSequence &+ counters.late
+                    counts.notAccepted = counters.notAccepted &+ counters.typesBeyond
+                    if state.otherLayers.contains(counters.ssrc) {
+                        counts.otherLayer = counters.heldAndDropped
+                    } else {
+                        counts.queueFull = counters.heldAndDropped
+                    }
+                    counts.waiting = counters.waiting
+                    return counts
                 }
-                counts.beyond = counters.typesBeyond
-                counts.restored = counters.restored
-                counts.late = counters.outOfSequence &+ counters.late
-                counts.notAccepted = counters.notAccepted &+ counters.typesBeyond
-                if state.otherLayers.contains(counters.ssrc) {
-                    counts.otherLayer = counters.heldAndDropped
-                } else {
-                    counts.queueFull = counters.heldAndDropped
-                }
-                counts.waiting = counters.waiting
-                return counts
-            }
         }
     }
 

@@ -16,7 +16,7 @@ protocol TrackSink: Sendable {
     func opened(connection: UInt64, participant: String, sources: @escaping @Sendable () -> [SourceCounts])
     /// Our answer refuses audio or video that the peer of a connection would send.
     func refused(connection: UInt64, _ kind: MediaKind, reason: String)
-    /// The peer of a connection may send these from now on: an offer was answered.
+    /// The peer of a connection may send these from now on, and no others: an offer was answered.
     func awaited(connection: UInt64, _ kinds: Set<MediaKind>)
     /// Media can come on a connection.
     func cameUp(connection: UInt64)

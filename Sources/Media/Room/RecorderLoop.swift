@@ -216,6 +216,14 @@ struct RecorderLoop: ~Copyable {
                     .peerID: "\(account.participant)", .trackSSRC: "\(account.ssrc)", .detail: "\(account.refusedText)",
                 ])
             )
+        case .logCodecChanged(let track, let before):
+            self.logger.notice(
+                "a participant changed a codec in the call: a file for each has its part",
+                metadata: .tagged([
+                    .peerID: "\(track.participant)", .trackSSRC: "\(track.ssrc)",
+                    .detail: "\(before.rawValue) to \(track.codec.rawValue)",
+                ])
+            )
         case .logGoesOn(let folder):
             self.logger.notice("recording continues", metadata: .tagged([.recordingPath: "\(folder.path)"]))
         }

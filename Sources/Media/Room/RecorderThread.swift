@@ -93,7 +93,8 @@ public final class RecorderThread: Sendable {
         self.exchange.tell { $0.mediaRefused(kind, reason: reason, of: connection) }
     }
 
-    /// The peer of a connection may send these from now on: a recording says so if the connection does not come about.
+    /// The peer of a connection may send these from now on, and no others: a recording says so if the connection does not come
+    /// about, or if the peer stops or resumes one of them.
     public func awaited(connection: UInt64, _ kinds: Set<MediaKind>) {
         self.exchange.tell { $0.mediaAwaited(kinds, of: connection) }
     }
@@ -251,6 +252,7 @@ private struct TapPackets: PacketSource {
 extension PacketOutcomes {
     fileprivate init(_ counters: TapCounters) {
         self.init()
+        self.doubtful = counters.doubtful
         self.empty = counters.empty
         self.late = counters.late
         self.beforeKeyframe = counters.beforeKeyframe

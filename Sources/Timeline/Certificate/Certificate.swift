@@ -317,6 +317,8 @@ extension Certificate.Finding.Kind {
     public static let mediaRefused = Self(rawValue: "media-refused")
     /// Another layer of a camera is recorded than the best that was offered.
     public static let lesserLayer = Self(rawValue: "lesser-layer")
+    /// A sender changed its codec in mid-call: a track for each codec follows the other.
+    public static let codecChanged = Self(rawValue: "codec-changed")
     /// Our answer refused what a participant would have sent.
     public static let notNegotiated = Self(rawValue: "not-negotiated")
     /// A connection did not come about, or not soon after the one before: what a participant may have sent never came.

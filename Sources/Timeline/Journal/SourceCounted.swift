@@ -19,6 +19,8 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
     case simulcastLayer = "simulcast-layer"
     /// The payload is encrypted, or broken: it is nothing of its codec.
     case undecodable
+    /// They were not made with the key of the participant's handshake: anyone may have sent them.
+    case notAuthentic = "not-authentic"
     /// Others of the same frame never came, so that nothing can be made of it.
     case incompleteFrame = "incomplete-frame"
     /// They came a second time, or after the recorder had stopped waiting for them.
@@ -42,8 +44,8 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
     var isWanted: Bool {
         switch self {
         case .paused, .videoOff, .audioOff, .simulcastLayer: true
-        case .noKeyframe, .noParameterSets, .payloadTypeNotAccepted, .codecRefused, .undecodable, .incompleteFrame,
-            .late, .queueFull, .impossibleClock, .tooManyTracks, .disk:
+        case .noKeyframe, .noParameterSets, .payloadTypeNotAccepted, .codecRefused, .undecodable, .notAuthentic,
+            .incompleteFrame, .late, .queueFull, .impossibleClock, .tooManyTracks, .disk:
             false
         }
     }
@@ -56,7 +58,8 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
         guard figure.packets > 0 else { return false }
         switch self {
         case .noKeyframe, .noParameterSets: return figure.nanoseconds > Self.longestBeginning
-        case .payloadTypeNotAccepted, .codecRefused, .undecodable, .queueFull, .impossibleClock, .tooManyTracks, .disk:
+        case .payloadTypeNotAccepted, .codecRefused, .undecodable, .notAuthentic, .queueFull, .impossibleClock,
+            .tooManyTracks, .disk:
             return true
         // Packets that never came are the cause, or other media are recorded in their place.
         case .simulcastLayer, .incompleteFrame, .late, .paused, .videoOff, .audioOff: return false
@@ -72,6 +75,7 @@ public enum RefusalReason: String, Sendable, Hashable, Codable, CodingKeyReprese
         case .codecRefused: "codec refused in the answer"
         case .simulcastLayer: "simulcast layer not taken"
         case .undecodable: "payload encrypted or undecodable"
+        case .notAuthentic: "not made with the key of the handshake"
         case .incompleteFrame: "frame incomplete"
         case .late: "late or repeated"
         case .queueFull: "queue full"
@@ -164,6 +168,10 @@ public struct SourceCounted: Sendable, Hashable, Codable {
     public var empty: UInt64
     /// Packets that wait for others: for a retransmission, or for the rest of a frame.
     public var waiting: UInt64
+    /// Packets that say that they end in padding, which looks like media: a frame may lack its end; `nil` for none.
+    ///
+    /// The terms of the sum count them as well.
+    public var doubtful: UInt64?
     /// All others.
     public var refused: [RefusalReason: RefusedPackets]
     /// Whether the source sends no more.
@@ -183,6 +191,7 @@ public struct SourceCounted: Sendable, Hashable, Codable {
         recorded: UInt64,
         empty: UInt64 = 0,
         waiting: UInt64 = 0,
+        doubtful: UInt64? = nil,
         refused: [RefusalReason: RefusedPackets] = [:],
         isFinal: Bool
     ) {
@@ -196,6 +205,7 @@ public struct SourceCounted: Sendable, Hashable, Codable {
         self.recorded = recorded
         self.empty = empty
         self.waiting = waiting
+        self.doubtful = doubtful
         self.refused = refused
         self.isFinal = isFinal
     }
@@ -230,26 +240,31 @@ public struct SourceCounted: Sendable, Hashable, Codable {
     /// The account does not cover media that never came: lost packets are counted by their sequence numbers.
     public var losesMedia: Bool { self.isUnrecorded || self.hasLoss }
 
-    /// Whether more packets were refused for one reason than a sender's beginning costs; this stays true of an account that grows.
-    public var hasLoss: Bool { self.refused.contains { $0.key.isLoss($0.value) } }
+    /// Whether more packets were refused for one reason than a sender's beginning costs, or frames may lack their ends; this stays
+    /// true of an account that grows.
+    public var hasLoss: Bool { self.doubtful ?? 0 > 0 || self.refused.contains { $0.key.isLoss($0.value) } }
 
     private enum CodingKeys: String, CodingKey {
-        case connection, ssrc, participant, media, tracks, received, before, recorded, empty, waiting, refused
+        case connection, ssrc, participant, media, tracks, received, before, recorded, empty, waiting, doubtful, refused
         case isFinal = "final"
     }
 }
 
 extension SourceCounted {
-    /// Refused packets by reason, largest number first, such as `142 packets: no keyframe yet (9.3 s)`; empty if there
-    /// are none.
+    private static func packets(_ count: UInt64) -> String { "\(count) \(count == 1 ? "packet" : "packets")" }
+
+    /// Refused packets by reason, largest number first, such as `142 packets: no keyframe yet (9.3 s)`, and doubtful ones; empty
+    /// if there are none.
     public var refusedText: String {
         let sorted = self.refused.filter { $0.value.packets > 0 }.sorted {
             ($1.value.packets, $0.key.rawValue) < ($0.value.packets, $1.key.rawValue)
         }
-        return sorted.map { reason, figure in
+        let texts = sorted.map { reason, figure in
             let tenths = figure.nanoseconds / 100_000_000
             let time = tenths > 0 ? " (\(tenths / 10).\(tenths % 10) s)" : ""
-            return "\(figure.packets) \(figure.packets == 1 ? "packet" : "packets"): \(reason.text)\(time)"
-        }.joined(separator: ", ")
+            return "\(Self.packets(figure.packets)): \(reason.text)\(time)"
+        }
+        let doubtful = self.doubtful.map { ["\(Self.packets($0)): padding that looks like media"] } ?? []
+        return (texts + doubtful).joined(separator: ", ")
     }
 }

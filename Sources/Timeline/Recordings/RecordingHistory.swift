@@ -133,6 +133,11 @@ public struct RecordingHistory: Sendable {
             // One that is here already only has a name now, or met another process.
             self.arrivals[record.participant] = self.arrivals[record.participant] ?? now
         case .participantLeft(let record):
+            // It may come again with its microphone on.
+            for index in self.pauses.indices
+            where self.pauses[index].participant == record.participant && self.pauses[index].endNanoseconds == .max {
+                self.pauses[index].endNanoseconds = now
+            }
             guard let arrival = self.arrivals.removeValue(forKey: record.participant), arrival < now,
                 self.stayCount < Self.maximumStays
             else { break }
