@@ -15,6 +15,7 @@ extension RecordingSession {
     ///
     /// - Parameter droppedUnits: how many units were dropped in front of the session so far, because it was too slow.
     public mutating func tick(droppedUnits: UInt64) {
+        self.writeGathered()
         let now = self.now
         if self.machine.endsForEmptiness(now: UInt64(clamping: now)) { self.finishRecording(reason: "empty") }
         self.turnSegments(now)
