@@ -172,7 +172,7 @@ final class RecordingFeed {
                 let failure = (self.failsWith ?? self.failsRoundWith).flatMap { error in
                     recording.map { SynchronisationRound.Failure(recording: $0, error: error) }
                 }
-                self.session.synchronised(failures: round.perform() + [failure].compactMap { $0 })
+                self.session.synchronised(failures: round.perform() + [failure].compactMap { $0 }, cost: .zero)
             case .requestKeyframe, .tellStarted, .tellNotContinued, .tellFinished, .tellDegraded, .tellFirstUnit,
                 .logIncomplete, .logRefused, .logGoesOn:
                 break

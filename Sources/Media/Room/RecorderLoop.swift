@@ -19,10 +19,9 @@ struct RecorderLoop: ~Copyable {
     private static let idleWait = Duration.seconds(1)
     private static let tickInterval = Duration.milliseconds(50)
     private static let publishingInterval = Duration.milliseconds(100)
-    /// Where files are forced to the disk: one at a time in a process, however many rooms it records.
-    private static let synchroniser = DispatchQueue(label: "recorder.synchroniser")
 
     private let exchange: RecorderExchange
+    private let synchroniser: Synchroniser
     private let logger: Logger
     private let onEvent: @Sendable (RecorderEvent) -> Void
     private var session: RecordingSession
@@ -41,6 +40,7 @@ struct RecorderLoop: ~Copyable {
         onPicture: (@Sendable (WrittenPicture) -> Void)?
     ) {
         self.exchange = exchange
+        self.synchroniser = .of(storage: settings.storage)
         self.logger = logger
         self.onEvent = onEvent
         self.session = RecordingSession(settings: settings, onPicture: onPicture) { Runtime.monotonicNanoseconds }
@@ -201,9 +201,12 @@ struct RecorderLoop: ~Copyable {
                 exchange.tell { [failure] in $0.completed(completion, failure: failure) }
             }
         case .synchronise(let round):
-            Self.synchroniser.async { [exchange = self.exchange] in
+            self.synchroniser.add { [exchange = self.exchange] in
                 let failures = round.perform()
-                exchange.tell { $0.synchronised(failures: failures) }
+                // What went well can wait for the next unit.
+                return { cost in
+                    exchange.tell(wakes: !failures.isEmpty) { $0.synchronised(failures: failures, cost: cost) }
+                }
             }
         case .tellStarted(let folder, let part):
             self.logger.notice("recording started", metadata: .tagged([.recordingPath: "\(folder.path)"]))
