@@ -5,9 +5,9 @@
 #   make test-all  the same and the tests that take long for what they add, with a second and third try for what failed
 #   make figures what recording one room costs on this machine, in about three minutes; OF=mesh is another figure: see
 #                Tests/Benchmarks/README.md
-#   make bench   what recording costs beside Janus, bare webrtcbin and aiortc, into docs/performance.md, in seven
+#   make bench   what recording costs beside Janus, bare webrtcbin and aiortc, into docs/performance.md, in fifteen
 #                hours; BENCH_SECONDS=20 BENCH_ROOMS="1 10" BENCH_ROUNDS=1 BENCH_MEDIA=vp8-720p30
-#                BENCH_RECEIVERS="tapedeck janus" BENCH_ARGUMENTS=--no-report change it, TAPEDECK names a binary
+#                BENCH_RECEIVERS="tapedeck janus" BENCH_SHAPES=bursts BENCH_ARGUMENTS=--no-report change it, TAPEDECK names a binary
 #   make bench-compare  whether results in docs/benchmarks say what the committed ones say, within 20 %;
 #                BENCH_ARGUMENTS="/tmp/results.json --within 30" changes it
 #   make soak    what the daemon holds after many calls, ten minutes, too short for memory; SOAK_SECONDS=1260,
@@ -57,7 +57,7 @@ bench: venvs
 	python3 Tests/Benchmarks/bench.py $(if $(TAPEDECK),--tapedeck $(TAPEDECK)) \
 		$(if $(BENCH_SECONDS),--seconds $(BENCH_SECONDS)) $(if $(BENCH_ROOMS),--rooms $(BENCH_ROOMS)) \
 		$(if $(BENCH_ROUNDS),--rounds $(BENCH_ROUNDS)) $(if $(BENCH_MEDIA),--media $(BENCH_MEDIA)) \
-		$(if $(BENCH_RECEIVERS),--receivers $(BENCH_RECEIVERS)) $(BENCH_ARGUMENTS)
+		$(if $(BENCH_RECEIVERS),--receivers $(BENCH_RECEIVERS)) $(if $(BENCH_SHAPES),--shapes $(BENCH_SHAPES)) $(BENCH_ARGUMENTS)
 
 bench-compare:
 	python3 Tests/Benchmarks/bench_compare.py $(BENCH_ARGUMENTS)

@@ -89,7 +89,7 @@ extension RecordingSession {
                     track
                 )
             }
-            self.note(outcome, unit.unitPackets, unit.arrivalNanoseconds, track)
+            self.note(outcome, received, track)
         }
     }
 

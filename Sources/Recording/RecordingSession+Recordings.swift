@@ -23,6 +23,7 @@ extension RecordingSession {
 
     /// Makes a recording the present one.
     mutating func took(_ recording: ActiveRecording) {
+        self.writeGathered()
         self.accountsBegin(asSegment: self.recording != nil)
         self.recording = recording
         self.noteRefusedMedia()

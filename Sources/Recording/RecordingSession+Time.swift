@@ -15,6 +15,7 @@ extension RecordingSession {
     ///
     /// - Parameter droppedUnits: how many units were dropped in front of the session so far, because it was too slow.
     public mutating func tick(droppedUnits: UInt64) {
+        self.writeGathered()
         let now = self.now
         if self.machine.endsForEmptiness(now: UInt64(clamping: now)) { self.finishRecording(reason: "empty") }
         self.turnSegments(now)
@@ -98,9 +99,11 @@ extension RecordingSession {
     }
 
     /// A round of synchronisation was performed.
-    public mutating func synchronised(failures: [SynchronisationRound.Failure]) {
+    ///
+    /// - Parameter cost: for how long the disk was at work on it, and on what it waited for.
+    public mutating func synchronised(failures: [SynchronisationRound.Failure], cost: Duration) {
         let now = self.now
-        self.synchronisation.ended(now: UInt64(clamping: now))
+        self.synchronisation.ended(now: UInt64(clamping: now), cost: UInt64(clamping: cost.nanoseconds))
         for failure in failures {
             switch failure.error.part {
             case .track(let number): self.lost(track: number, of: failure.recording, failure.error, now)

@@ -15,16 +15,30 @@ extension RecordingSession {
     public enum OnUnit: Sendable, Hashable {
         /// It is in no file, or not yet.
         case leftOut
-        /// It is audio of a track's file.
+        /// It is audio that is in a track's file, or goes into it with `writeGathered`.
         case sound
-        /// It is a frame of a track's file.
-        case picture(WrittenPicture)
+        /// It is a frame that is in a track's file, or goes into it with `writeGathered`.
+        case picture
+    }
+
+    /// A unit that a file has taken; whether the kernel took it too is not yet noted.
+    struct GatheredUnit {
+        let track: OpenTrack
+        let writer: TrackFileWriter
+        /// Which unit of the file it is, from 1.
+        let number: UInt64
+        let packets: Int
+        let bytes: Int
+        let rtpTime: Int64
+        let arrivalNanoseconds: Int64
     }
 
     /// The outcome of a unit in the recording.
     enum UnitOutcome: Hashable {
+        /// It is in the track's file, or goes into it with the next write.
+        case taken(bytes: Int)
         /// It is in the file of that number, or goes into it with the next unit.
-        case recorded(file: Int, isFrame: Bool)
+        case recorded(file: Int)
         /// It is in no file.
         case refused(RefusalReason)
         /// Nothing is recorded.
@@ -32,16 +46,43 @@ extension RecordingSession {
     }
 
     /// A unit came; its bytes are read during the call only, and are looked into at most once.
+    ///
+    /// `writeGathered` is to follow when nothing else has come, and before any other call that changes the session.
     public mutating func unitCame(_ unit: ReceivedUnit, _ bytes: UnsafeRawBufferPointer) -> OnUnit {
         guard let track = self.tracks[unit.track] else { return .leftOut }
         track.noteTaken(unit.packets, at: unit.arrivalNanoseconds)
         let outcome = self.take(unit, bytes, track)
-        self.note(outcome, unit.packets, unit.arrivalNanoseconds, track)
-        guard case .recorded(let number, true) = outcome else { return .leftOut }
+        self.note(outcome, unit, track)
+        guard case .taken = outcome else { return .leftOut }
+        return track.isVideo ? .picture : .sound
+    }
+
+    /// Whether `writeGathered` has something to do.
+    public var hasGathered: Bool { !self.gathered.isEmpty }
+
+    /// Hands the gathered units of each file to the kernel with one write, and notes what became of them.
+    public mutating func writeGathered() {
+        guard !self.gathered.isEmpty else { return }
+        for unit in self.gathered {
+            do throws(RecordingError) {
+                try unit.writer.writeGathered()
+            } catch {
+                self.writeFailed(error, unit.track, unit.arrivalNanoseconds)
+            }
+        }
         let now = self.now
-        self.lag.written(arrival: unit.arrivalNanoseconds, now: now)
-        guard track.isVideo else { return .sound }
-        return .picture(WrittenPicture(track: number, rtpTime: unit.rtpTime, nanoseconds: now))
+        for unit in self.gathered {
+            guard unit.number <= unit.writer.unitsInFile else {
+                self.refuse(unit.packets, .disk, unit.arrivalNanoseconds, unit.track)
+                continue
+            }
+            self.record(unit.packets, in: unit.writer.track.number, unit.track)
+            if self.recording?.folder.id == unit.track.recording { self.recording?.bytes += UInt64(unit.bytes) }
+            self.lag.written(arrival: unit.arrivalNanoseconds, now: now)
+            guard let onPicture = self.onPicture, unit.track.isVideo else { continue }
+            onPicture(WrittenPicture(track: unit.writer.track.number, rtpTime: unit.rtpTime, nanoseconds: now))
+        }
+        self.gathered.removeAll(keepingCapacity: true)
     }
 
     private mutating func take(
@@ -90,18 +131,39 @@ extension RecordingSession {
         }
     }
 
-    /// Counts the packets of a unit where they went.
-    func note(_ outcome: UnitOutcome, _ packets: Int, _ now: Int64, _ track: OpenTrack) {
+    /// Counts the packets of a unit where they went, or keeps the unit until that is known.
+    mutating func note(_ outcome: UnitOutcome, _ unit: ReceivedUnit, _ track: OpenTrack) {
         switch outcome {
-        case .recorded(let file, _):
-            let ofOlder = self.older != nil && self.older?.folder.id == track.recording
-            track.noteRecorded(packets, in: file, ofOlder: ofOlder)
+        case .taken(let bytes):
+            guard let writer = track.writer else { return }
+            self.gathered.append(
+                GatheredUnit(
+                    track: track,
+                    writer: writer,
+                    number: writer.statistics.units,
+                    packets: unit.packets,
+                    bytes: bytes,
+                    rtpTime: unit.rtpTime,
+                    arrivalNanoseconds: unit.arrivalNanoseconds
+                )
+            )
+        case .recorded(let file):
+            self.record(unit.packets, in: file, track)
         case .refused(let reason):
-            guard self.recording != nil else { return track.noteElsewhere(packets) }
-            track.noteRefused(packets, reason, at: now)
+            self.refuse(unit.packets, reason, unit.arrivalNanoseconds, track)
         case .notRecorded:
-            track.noteElsewhere(packets)
+            track.noteElsewhere(unit.packets)
         }
+    }
+
+    private func record(_ packets: Int, in file: Int, _ track: OpenTrack) {
+        let ofOlder = self.older != nil && self.older?.folder.id == track.recording
+        track.noteRecorded(packets, in: file, ofOlder: ofOlder)
+    }
+
+    private func refuse(_ packets: Int, _ reason: RefusalReason, _ now: Int64, _ track: OpenTrack) {
+        guard self.recording != nil else { return track.noteElsewhere(packets) }
+        track.noteRefused(packets, reason, at: now)
     }
 
     /// Writes a unit of an open track to the track's file.
@@ -137,7 +199,7 @@ extension RecordingSession {
         }
         writer.know(unit.sets)
         do throws(RecordingError) {
-            let result = try writer.write(
+            let result = try writer.gather(
                 unit.bytes,
                 unit.inspection,
                 rtpTime: unit.unit.rtpTime,
@@ -146,15 +208,15 @@ extension RecordingSession {
                 rotation: unit.unit.rotation
             )
             switch result {
-            case .written(let isKeyframe):
+            case .taken(let isKeyframe):
                 if track.isVideo, isKeyframe, !track.damage.isDamaged {
                     track.keyframes.keyframeArrived(at: UInt64(clamping: now))
                 }
                 if isCutOff { self.note(damage, unit.unit, track) }
-                self.written(unit, track)
-                return .recorded(file: writer.track.number, isFrame: true)
+                self.taken(track)
+                return .taken(bytes: unit.bytes.count)
             case .kept:
-                return .recorded(file: writer.track.number, isFrame: false)
+                return .recorded(file: writer.track.number)
             case .needsKeyframe:
                 return .refused(.noKeyframe)
             case .needsParameterSets:
@@ -174,12 +236,16 @@ extension RecordingSession {
                 return track.writer?.statistics.units == 0 ? self.write(unit, track) : .refused(.disk)
             }
         } catch {
-            // A failed file takes no more: the track continues in the next one when the disk may have recovered.
-            track.pause(until: now + Self.pauseAfterFailure.nanoseconds, for: .disk)
-            track.hasFailed = true
-            self.failed(error)
+            self.writeFailed(error, track, now)
             return .refused(.disk)
         }
+    }
+
+    /// A failed file takes no more: the track continues in the next one when the disk may have recovered.
+    private mutating func writeFailed(_ error: RecordingError, _ track: OpenTrack, _ now: Int64) {
+        track.pause(until: now + Self.pauseAfterFailure.nanoseconds, for: .disk)
+        track.hasFailed = true
+        self.failed(error)
     }
 
     /// Why a file does not begin with a unit of video.
@@ -199,8 +265,8 @@ extension RecordingSession {
         return true
     }
 
-    private mutating func written(_ unit: InspectedUnit, _ track: OpenTrack) {
-        if self.recording?.folder.id == track.recording { self.recording?.bytes += UInt64(unit.bytes.count) }
+    /// A track's file has taken a unit; the kernel has the first unit of a file already.
+    private mutating func taken(_ track: OpenTrack) {
         if track.firstUnitDelay == nil, let offer = track.received.offerNanoseconds {
             let now = self.now
             track.firstUnitDelay = .nanoseconds(max(0, now - offer))
@@ -259,6 +325,7 @@ extension RecordingSession {
     /// Ends the track's file, because the sender's RTP clock restarted or a write failed, and continues the track in
     /// the next one.
     private mutating func startNextFile(_ track: OpenTrack, _ now: Int64, reason: String) {
+        self.writeGathered()
         self.remember(track)
         self.endFile(track, reason: reason, now)
         track.writer = nil
@@ -306,6 +373,7 @@ extension RecordingSession {
 
     /// Counts the packets of a track's file, and has it completed.
     mutating func endFile(_ track: OpenTrack, reason: String, _ now: Int64) {
+        self.writeGathered()
         self.note(track.damageLines.takeAll(), of: track)
         let recording = self.recording(of: track)
         recording?.count(track, now)
@@ -319,6 +387,7 @@ extension RecordingSession {
     mutating func closeFile(_ id: UInt64, reason: String, _ now: Int64) {
         self.segments.trackEnded(id)
         guard let track = self.tracks[id], track.writer != nil else { return }
+        self.writeGathered()
         self.remember(track)
         self.endFile(track, reason: reason, now)
         track.writer = nil

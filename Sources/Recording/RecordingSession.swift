@@ -15,6 +15,7 @@ internal import Timeline
 /// clock gives them.
 public struct RecordingSession: ~Copyable {
     let clock: @Sendable () -> Int64
+    let onPicture: (@Sendable (WrittenPicture) -> Void)?
     var settings: RecorderSettings
     var machine: RecordingStateMachine
     var recording: ActiveRecording?
@@ -26,6 +27,8 @@ public struct RecordingSession: ~Copyable {
     /// The folder of the present recording, or of the last one.
     var folder: RecordingFolder?
     var tracks: [UInt64: OpenTrack] = [:]
+    /// Units of the present round, in the order in which they came.
+    var gathered: [GatheredUnit] = []
     /// Peer connections whose packets are counted.
     var connections: [UInt64: OpenConnection] = [:]
     /// Kinds that participants said they send no more.
@@ -67,8 +70,14 @@ public struct RecordingSession: ~Copyable {
     /// If that recording cannot be continued, the error is the `failure` of the status, and the session waits for media
     /// as if none were named.
     ///
-    /// - Parameter clock: gives `CLOCK_MONOTONIC`, in nanoseconds.
-    public init(settings: RecorderSettings, clock: @escaping @Sendable () -> Int64) {
+    /// - Parameters:
+    ///   - onPicture: called for each frame that is in its file, while a call to the session lasts; must not block.
+    ///   - clock: gives `CLOCK_MONOTONIC`, in nanoseconds.
+    public init(
+        settings: RecorderSettings,
+        onPicture: (@Sendable (WrittenPicture) -> Void)? = nil,
+        clock: @escaping @Sendable () -> Int64
+    ) {
         let now = clock()
         var past: ActiveRecording?
         var failure: RecordingError?
@@ -80,6 +89,7 @@ public struct RecordingSession: ~Copyable {
             failure = error
         }
         self.clock = clock
+        self.onPicture = onPicture
         self.settings = settings
         self.machine = settings.machine(goesOn: past != nil, now: now)
         self.segments = SegmentPolicy(limit: settings.segment)
@@ -148,6 +158,7 @@ public struct RecordingSession: ~Copyable {
 
     /// A peer connection went away, with every track of it.
     public mutating func connectionClosed(_ connection: UInt64, reason: String) {
+        self.writeGathered()
         let now = self.now
         self.closeAccounts(of: connection, reason: reason, now)
         for (id, track) in self.tracks where track.received.connection == connection {
@@ -359,6 +370,7 @@ public struct RecordingSession: ~Copyable {
     /// After the actions, what they completed comes yet, for as long as `isCompleting`.
     public mutating func end(reason: String) {
         self.isEnding = true
+        self.writeGathered()
         self.finishRecording(reason: reason)
         self.completeUnfinished(until: .max)
         self.tracks = [:]

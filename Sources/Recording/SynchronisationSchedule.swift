@@ -9,7 +9,7 @@ public struct SynchronisationSchedule: Sendable {
     private enum State {
         /// Since the end of a round that took so long.
         case resting(since: UInt64, cost: UInt64)
-        case running(since: UInt64)
+        case running
     }
 
     private var state = State.resting(since: 0, cost: 0)
@@ -26,14 +26,16 @@ public struct SynchronisationSchedule: Sendable {
         guard case .resting(let since, let cost) = self.state else { return false }
         let (share, overflow) = cost.multipliedReportingOverflow(by: Self.shareOfTime)
         guard now >= since, now - since >= max(interval, overflow ? .max : share) else { return false }
-        self.state = .running(since: now)
+        self.state = .running
         self.rounds += 1
         return true
     }
 
-    /// The round is over; its length decides when the next one begins.
-    public mutating func ended(now: UInt64) {
-        guard case .running(let since) = self.state else { return }
-        self.state = .resting(since: now, cost: now - min(since, now))
+    /// The round is over.
+    ///
+    /// - Parameter cost: how long the disk took, in nanoseconds: it decides when the next round begins.
+    public mutating func ended(now: UInt64, cost: UInt64) {
+        guard case .running = self.state else { return }
+        self.state = .resting(since: now, cost: cost)
     }
 }

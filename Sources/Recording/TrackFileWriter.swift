@@ -7,15 +7,16 @@ internal import Timeline
 
 /// Writes one received track to its own Matroska file, and what concerns it to the journal.
 ///
-/// Each unit goes to the kernel with one gathering write before `write` returns: `kill -9` loses at most the unit being
-/// written. Block times are the sender's RTP clock from the file's first unit, to 100 µs. They rise, except for H.264
+/// Units are gathered, and go to the kernel together with one write, which the owner requests when it has taken all that came:
+/// `kill -9` loses those that are gathered. The first unit of a file goes there at once, and a large one with those before it.
+/// Block times are the sender's RTP clock from the file's first unit, to 100 µs. They rise, except for H.264
 /// frames that are sent in another order than they are shown. A change of size or of parameter sets does not end the
 /// file. For one thread at a time; calls block for the time of a system call.
 public final class TrackFileWriter {
     /// The outcome of a unit.
     public enum WriteResult: Sendable, Hashable {
-        /// It is in the file.
-        case written(isKeyframe: Bool)
+        /// It is in the file, or goes into it with the next write.
+        case taken(isKeyframe: Bool)
         /// It has parameter sets and nothing of a frame: they go into the file with the next frame.
         case kept
         /// Nothing can be shown before a keyframe: ask the sender for one. Not written.
@@ -30,6 +31,8 @@ public final class TrackFileWriter {
     }
 
     private static let maximumUnitSize = 32 << 20
+    /// More bytes than these are not gathered; a second of sound and most frames of video have less.
+    private static let mostGathered = 1 << 16
     /// Limit of the bytes that `converted` keeps, which is less than the largest possible frame.
     private static let longestReused = 1 << 20
     /// Free bytes that must remain in addition to a file's first unit when a file begins.
@@ -47,8 +50,10 @@ public final class TrackFileWriter {
     public let track: TrackDescription
     /// The file, relative to the recording's folder.
     public let relativePath: String
-    /// Figures of the file so far.
+    /// Figures of the file so far, with the units that are gathered.
     public private(set) var statistics = TrackStatistics()
+    /// Units that the kernel has.
+    public var unitsInFile: UInt64 { self.statistics.units - self.gatheredUnits }
 
     private enum State {
         case waiting
@@ -63,12 +68,19 @@ public final class TrackFileWriter {
         var lastTicks: Int64 = -1
         /// When the newest unit came.
         var lastArrivalNanoseconds: Int64
+        /// Where the file ends.
+        var end: UInt64
+        /// Blocks that go there with the next write.
+        var gathered: [UInt8] = []
     }
 
     private let folder: RecordingFolder
     private let journal: JournalWriter
     private let clock: RTPClock
     private var state = State.waiting
+    /// How many units are gathered, and the figures without them.
+    private var gatheredUnits: UInt64 = 0
+    private var statisticsInFile = TrackStatistics()
     private var sampler: ClockAnchorSampler
     private var formats = FormatLines()
     /// Those of the newest keyframe.
@@ -85,7 +97,7 @@ public final class TrackFileWriter {
     /// How frames are turned from here on, and what file and journal say; nil before the sender says it.
     private var rotation: VideoRotation?
     private var notedRotation: VideoRotation?
-    /// How many units there were at the last `takeUnsynchronised`.
+    /// How many units were in the file at the last `takeUnsynchronised`.
     private var synchronisedUnits: UInt64 = 0
     /// H.264 with length prefixes, reused from unit to unit.
     private(set) var converted: [UInt8] = []
@@ -110,7 +122,7 @@ public final class TrackFileWriter {
 
     /// Begins the file with any unit, with frames like those of the same track's previous file.
     ///
-    /// Before the first `write`. Units before the first keyframe cannot be decoded.
+    /// Before the first `gather`. Units before the first keyframe cannot be decoded.
     public func go(on other: TrackFileWriter) {
         guard other.statistics.units > 0 else { return }
         self.inherited = UnitInspection(
@@ -131,9 +143,9 @@ public final class TrackFileWriter {
         if self.sets.changes != sets.changes { self.sets = sets }
     }
 
-    /// Writes one unit: a VP8 or VP9 frame, an H.264 access unit in Annex B, an Opus or G.711 packet.
+    /// Takes one unit for the file: a VP8 or VP9 frame, an H.264 access unit in Annex B, an Opus or G.711 packet.
     ///
-    /// After an error the file holds whole units only, has no index, and takes no more; the track may continue under
+    /// After an error the file holds `unitsInFile` whole units, has no index, and takes no more; the track may continue under
     /// another number. If the file could not be begun, it is not there, and the next unit tries again.
     ///
     /// - Parameters:
@@ -143,7 +155,7 @@ public final class TrackFileWriter {
     ///   - arrivalNanoseconds: when it came, on this host's monotonic clock.
     ///   - packets: how many RTP packets it came in.
     ///   - rotation: how its frame is turned; nil if its sender never said.
-    public func write(
+    public func gather(
         _ unit: UnsafeRawBufferPointer,
         _ inspection: UnitInspection?,
         rtpTime: Int64,
@@ -152,15 +164,25 @@ public final class TrackFileWriter {
         rotation: VideoRotation? = nil
     ) throws(RecordingError) -> WriteResult {
         self.rotation = rotation ?? self.rotation
-        let result = try self.write(unit, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+        let result = try self.gather(unit, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
         switch result {
-        case .written, .kept: self.statistics.packets += UInt64(clamping: packets)
+        case .taken, .kept: self.statistics.packets += UInt64(clamping: packets)
         case .needsKeyframe, .needsParameterSets, .malformed, .discontinuity: break
         }
         return result
     }
 
-    private func write(
+    /// Hands to the kernel what is gathered, with one write; does nothing where nothing is.
+    ///
+    /// After an error as after one of `gather`.
+    public func writeGathered() throws(RecordingError) {
+        guard case .writing(var open) = self.state, !open.gathered.isEmpty else { return }
+        self.state = .closed
+        try self.write(&open)
+        self.state = .writing(open)
+    }
+
+    private func gather(
         _ unit: UnsafeRawBufferPointer,
         _ inspection: UnitInspection?,
         rtpTime: Int64,
@@ -168,7 +190,7 @@ public final class TrackFileWriter {
     ) throws(RecordingError) -> WriteResult {
         guard unit.count > 0, unit.count <= Self.maximumUnitSize, let inspection else { return .malformed }
         guard self.track.codec == .h264 else {
-            return try self.write(payload: unit, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
+            return try self.gather(payload: unit, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
         }
         if let sets = inspection.parameterSets { self.sets.note(sets) }
         guard inspection.hasFrame else {
@@ -184,14 +206,14 @@ public final class TrackFileWriter {
         let fileSets = self.appendSets(of: inspection, whole, to: &payload)
         guard H264.appendLengthPrefixed(unit, to: &payload) else { return .malformed }
         let result = try payload.withUnsafeBufferPointer { payload throws(RecordingError) in
-            try self.write(
+            try self.gather(
                 payload: UnsafeRawBufferPointer(payload),
                 whole,
                 rtpTime: rtpTime,
                 arrivalNanoseconds: arrivalNanoseconds
             )
         }
-        if case .written = result, let fileSets {
+        if case .taken = result, let fileSets {
             self.fileSets = fileSets
             self.comparedChanges = self.sets.changes
         }
@@ -243,8 +265,8 @@ public final class TrackFileWriter {
         self.sets.all(pictureSetID: first.pictureSetID) ?? first.parameterSets
     }
 
-    /// Writes the payload as it goes into the file.
-    private func write(
+    /// Takes the payload as it goes into the file.
+    private func gather(
         payload: UnsafeRawBufferPointer,
         _ inspection: UnitInspection,
         rtpTime: Int64,
@@ -264,7 +286,7 @@ public final class TrackFileWriter {
         }
         try self.append(payload, rtpTime: rtpTime, isKeyframe: inspection.isKeyframe, at: arrivalNanoseconds)
         self.note(inspection, rtpTime: rtpTime, arrivalNanoseconds: arrivalNanoseconds)
-        return .written(isKeyframe: inspection.isKeyframe)
+        return .taken(isKeyframe: inspection.isKeyframe)
     }
 
     /// Whether a unit of this time cannot be in the file, but begins another one: see `WriteResult.discontinuity`.
@@ -282,8 +304,8 @@ public final class TrackFileWriter {
     ///
     /// - Returns: the file, and whether it is the first time, so that its name is to be forced to the disk, too.
     public func takeUnsynchronised() -> (file: File, isNew: Bool)? {
-        guard case .writing(let open) = self.state, self.statistics.units != self.synchronisedUnits else { return nil }
-        defer { self.synchronisedUnits = self.statistics.units }
+        guard case .writing(let open) = self.state, self.unitsInFile != self.synchronisedUnits else { return nil }
+        defer { self.synchronisedUnits = self.unitsInFile }
         return (open.file, self.synchronisedUnits == 0)
     }
 
@@ -296,7 +318,7 @@ public final class TrackFileWriter {
 
     /// Takes no more units; what is left to do waits for the disk, and may be done on another thread.
     ///
-    /// Nil if nothing is left to do. Without its `complete()` the file stays as it is: readable, but without an index.
+    /// What is gathered is to be written first. Nil if nothing is left to do. Without its `complete()` the file stays as it is: readable, but without an index.
     public func end(reason: String, monotonicNanoseconds: Int64) -> TrackFileEnd? {
         guard case .writing(let open) = self.state else {
             self.state = .closed
@@ -307,7 +329,7 @@ public final class TrackFileWriter {
         return TrackFileEnd(
             file: open.file,
             folder: self.folder,
-            size: open.writer.offset,
+            size: open.end,
             finish: open.writer.finish(),
             journal: self.journal,
             record: self.record(ofEnd: reason),
@@ -317,6 +339,7 @@ public final class TrackFileWriter {
 
     /// Completes the file with cues, duration and sizes, syncs it, and journals its end; later calls do nothing.
     public func close(reason: String, monotonicNanoseconds: Int64) throws(RecordingError) {
+        try self.writeGathered()
         try self.end(reason: reason, monotonicNanoseconds: monotonicNanoseconds)?.complete()
     }
 
@@ -417,13 +440,14 @@ public final class TrackFileWriter {
                 file: file,
                 writer: writer,
                 firstRTPTime: rtpTime,
-                lastArrivalNanoseconds: arrivalNanoseconds
+                lastArrivalNanoseconds: arrivalNanoseconds,
+                end: writer.offset
             )
         )
         self.statistics.firstRTPTime = rtpTime
     }
 
-    /// Adds a block; after an error the file is closed, without the block.
+    /// Adds a block; after an error the file is closed, without the blocks that were gathered and without this one.
     private func append(
         _ payload: UnsafeRawBufferPointer,
         rtpTime: Int64,
@@ -431,13 +455,12 @@ public final class TrackFileWriter {
         at arrivalNanoseconds: Int64
     ) throws(RecordingError) {
         guard case .writing(var open) = self.state else { return }
-        // Closed until the block is written; this also leaves the writer's index with one owner, so nothing is copied.
+        // Closed until the block is taken; this also leaves the writer's index with one owner, so nothing is copied.
         self.state = .closed
         let scale = Int64(TrackDescription.timestampScaleNanoseconds)
         let fileTime = self.clock.nanoseconds(ticks: rtpTime &- open.firstRTPTime)
         open.lastArrivalNanoseconds = max(open.lastArrivalNanoseconds, arrivalNanoseconds)
         let ticks = self.ticks((max(0, fileTime) + scale / 2) / scale, after: open.lastTicks)
-        let end = open.writer.offset
         let head: [UInt8]
         do throws(MatroskaError) {
             head = try open.writer.blockHead(
@@ -449,25 +472,50 @@ public final class TrackFileWriter {
         } catch {
             throw self.error(error)
         }
-        do throws(StorageError) {
-            try head.withUnsafeBufferPointer { head throws(StorageError) in
-                try open.file.write(UnsafeRawBufferPointer(head), payload, at: end)
-            }
-        } catch {
-            // Best effort: a reader stops at a torn unit.
-            try? open.file.truncate(to: end)
-            self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: arrivalNanoseconds)
-            throw self.error(error)
-        }
-        // As good without its size, should this fail.
-        if let patch = open.writer.takeClusterPatch() { try? open.file.write(patch.bytes, at: patch.offset) }
-        open.lastTicks = ticks
-        self.state = .writing(open)
+        if self.gatheredUnits == 0 { self.statisticsInFile = self.statistics }
+        self.gatheredUnits += 1
         self.statistics.units += 1
         self.statistics.bytes += UInt64(payload.count)
         self.statistics.keyframes += isKeyframe ? 1 : 0
         self.statistics.lastRTPTime = max(self.statistics.lastRTPTime ?? rtpTime, rtpTime)
         self.statistics.durationNanoseconds = max(self.statistics.durationNanoseconds, ticks * scale)
+        open.lastTicks = ticks
+        open.gathered += head
+        let patch = open.writer.takeClusterPatch()
+        let isLarge = open.gathered.count + payload.count > Self.mostGathered
+        if isLarge {
+            try self.write(&open, and: payload)
+        } else {
+            open.gathered += payload
+            // A file that has its head has a unit; and a cluster that has its size is in the file.
+            if self.statistics.units == 1 || patch != nil { try self.write(&open) }
+        }
+        // As good without its size, should this fail.
+        if let patch { try? open.file.write(patch.bytes, at: patch.offset) }
+        self.state = .writing(open)
+    }
+
+    /// Hands to the kernel what is gathered and what follows it; after an error the file is to be closed.
+    private func write(
+        _ open: inout OpenFile,
+        and rest: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+    ) throws(RecordingError) {
+        let (file, end) = (open.file, open.end)
+        do throws(StorageError) {
+            try open.gathered.withUnsafeBufferPointer { gathered throws(StorageError) in
+                try file.write(UnsafeRawBufferPointer(gathered), rest, at: end)
+            }
+        } catch {
+            // Best effort: a reader stops at a torn unit.
+            try? file.truncate(to: end)
+            self.statistics = self.statisticsInFile
+            self.gatheredUnits = 0
+            self.journalEnd(reason: error.code.rawValue, monotonicNanoseconds: open.lastArrivalNanoseconds)
+            throw self.error(error)
+        }
+        open.end = end + UInt64(open.gathered.count + rest.count)
+        open.gathered.removeAll(keepingCapacity: true)
+        self.gatheredUnits = 0
     }
 
     /// The time of a block, in ticks of the file.
@@ -475,7 +523,7 @@ public final class TrackFileWriter {
         self.mayReorder && ticks <= last - Self.leastStepBackTicks ? ticks : max(last + 1, ticks)
     }
 
-    /// Journals the properties of a unit that is in the file.
+    /// Journals the properties of a unit that is in the file, or goes into it with the next write.
     private func note(_ inspection: UnitInspection, rtpTime: Int64, arrivalNanoseconds: Int64) {
         let sample = ClockSample(rtpTime: rtpTime, monotonicNanoseconds: arrivalNanoseconds)
         if let anchor = self.sampler.observe(sample) {

@@ -3,11 +3,64 @@
 import Glibc
 import Timeline
 
-/// Reads the lines of which a journal has millions without a JSON decoder: those of clocks and packets.
+/// Reads and writes the lines of which a journal has millions without a JSON coder: those of clocks and packets.
 ///
-/// They are read as `JournalWriter` writes them, keys sorted and without white space. Any other line, though it may say
-/// the same, is left to the decoder.
+/// They are written byte for byte as the encoder of `JournalWriter` writes them, keys sorted and without white space, and read so.
+/// Any other line, though it may say the same, is left to the decoder, and any other record to the encoder.
 enum JournalLine {
+    /// The JSON object of a record about clocks or packets; `nil` for any other record.
+    static func text(_ record: JournalRecord, at nanoseconds: Int64) -> [UInt8]? {
+        var text = Text(nanoseconds)
+        switch record {
+        case .clockAnchor(let anchor):
+            text.add(Self.clockAnchor)
+            text.add(Key.rtp, anchor.rtpTime)
+            text.add(Key.track, anchor.track)
+        case .senderReport(let report):
+            text.add(Self.senderReport)
+            text.add(Key.ntp, report.ntpTime)
+            text.add(Key.rtp, report.rtpTimestamp)
+            text.add(Key.ssrc, report.ssrc)
+            text.add(Key.track, report.track)
+        case .packetsCounted(let count):
+            text.add(Self.packetsCounted)
+            text.add(Key.lost, count.lost)
+            text.add(Key.received, count.received)
+            if let repaired = count.repaired { text.add(Key.repaired, repaired) }
+            text.add(Key.track, count.track)
+        default:
+            return nil
+        }
+        return text.finish()
+    }
+
+    /// A line that is being written.
+    private struct Text {
+        private var bytes: [UInt8] = []
+
+        init(_ nanoseconds: Int64) {
+            // The longest of these lines has fewer bytes.
+            self.bytes.reserveCapacity(256)
+            self.add(JournalLine.opening, nanoseconds)
+        }
+
+        mutating func add(_ kind: Kind) {
+            self.bytes += JournalLine.kind
+            self.bytes += kind.name
+        }
+
+        mutating func add(_ key: [UInt8], _ number: some FixedWidthInteger) {
+            self.bytes += key
+            self.bytes += String(number).utf8
+        }
+
+        consuming func finish() -> [UInt8] {
+            self.bytes += JournalLine.version
+            self.bytes += JournalLine.end
+            return self.bytes
+        }
+    }
+
     /// Where the first line ends; `nil` if it does not.
     static func end(in bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         guard let start = bytes.baseAddress,
@@ -57,30 +110,32 @@ enum JournalLine {
         }
     }
 
-    private static let kinds = [
-        Kind("clock-anchor") { scanner in
-            guard let rtpTime = scanner.value(of: Key.rtp, as: Int64.self),
-                let track = scanner.value(of: Key.track, as: Int.self)
-            else { return nil }
-            return .clockAnchor(ClockAnchor(track: track, rtpTime: rtpTime))
-        },
-        Kind("sender-report") { scanner in
-            guard let ntpTime = scanner.value(of: Key.ntp, as: UInt64.self),
-                let rtpTimestamp = scanner.value(of: Key.rtp, as: UInt32.self),
-                let ssrc = scanner.value(of: Key.ssrc, as: UInt32.self),
-                let track = scanner.value(of: Key.track, as: Int.self)
-            else { return nil }
-            return .senderReport(SenderReport(track: track, ssrc: ssrc, rtpTimestamp: rtpTimestamp, ntpTime: ntpTime))
-        },
-        Kind("packets-counted") { scanner in
-            guard let lost = scanner.value(of: Key.lost, as: Int64.self),
-                let received = scanner.value(of: Key.received, as: UInt64.self)
-            else { return nil }
-            let repaired = scanner.value(of: Key.repaired, as: UInt64.self)
-            guard let track = scanner.value(of: Key.track, as: Int.self) else { return nil }
-            return .packetsCounted(PacketsCounted(track: track, received: received, lost: lost, repaired: repaired))
-        },
-    ]
+    private static let kinds = [clockAnchor, senderReport, packetsCounted]
+
+    private static let clockAnchor = Kind("clock-anchor") { scanner in
+        guard let rtpTime = scanner.value(of: Key.rtp, as: Int64.self),
+            let track = scanner.value(of: Key.track, as: Int.self)
+        else { return nil }
+        return .clockAnchor(ClockAnchor(track: track, rtpTime: rtpTime))
+    }
+
+    private static let senderReport = Kind("sender-report") { scanner in
+        guard let ntpTime = scanner.value(of: Key.ntp, as: UInt64.self),
+            let rtpTimestamp = scanner.value(of: Key.rtp, as: UInt32.self),
+            let ssrc = scanner.value(of: Key.ssrc, as: UInt32.self),
+            let track = scanner.value(of: Key.track, as: Int.self)
+        else { return nil }
+        return .senderReport(SenderReport(track: track, ssrc: ssrc, rtpTimestamp: rtpTimestamp, ntpTime: ntpTime))
+    }
+
+    private static let packetsCounted = Kind("packets-counted") { scanner in
+        guard let lost = scanner.value(of: Key.lost, as: Int64.self),
+            let received = scanner.value(of: Key.received, as: UInt64.self)
+        else { return nil }
+        let repaired = scanner.value(of: Key.repaired, as: UInt64.self)
+        guard let track = scanner.value(of: Key.track, as: Int.self) else { return nil }
+        return .packetsCounted(PacketsCounted(track: track, received: received, lost: lost, repaired: repaired))
+    }
 
     private enum Key {
         static let lost = Array(",\"lost\":".utf8)

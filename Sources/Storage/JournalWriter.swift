@@ -97,6 +97,7 @@ public final class JournalWriter: Sendable {
     }
 
     private func line(_ record: JournalRecord, _ monotonicNanoseconds: Int64) throws(StorageError) -> [UInt8] {
+        if let line = JournalLine.text(record, at: monotonicNanoseconds) { return line }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         let entry = JournalEntry(record, monotonicNanoseconds: monotonicNanoseconds)

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cost of recording, side by side: `make bench`.
 
-One process sends media that were encoded before, paced, as several participants; one receiver after the other takes
-them, each in a separate room: Tapedeck with a shared worker, with a worker per room, and without writing anything,
-Janus VideoRoom with janus-pp-rec, bare webrtcbin with fakesinks and with matroskamux, and aiortc's MediaRecorder. The
+One process sends media that were encoded before, as several participants, in two shapes: packets paced one by one, and
+the packets of each frame in one burst, as browsers do. One receiver after the other takes them, each in a separate room:
+Tapedeck with a shared worker, with a worker per room, and without writing anything, Janus VideoRoom with janus-pp-rec,
+a program in C with the least that recording costs, bare webrtcbin with fakesinks and with matroskamux, and aiortc's
+MediaRecorder. The
 operating system reports for every process of a receiver, over the same span after a warm-up, CPU time, context switches
 and bytes written; at its end memory, threads and descriptors. Afterwards the frames and audio packets in the files are
 counted and compared with those sent.
 
-A round is every receiver with every number of rooms once, which puts the two sides of a ratio close in time. The
+A round is every receiver with every shape and number of rooms once, which puts the two sides of a ratio close in time. The
 results are one JSON file, written again after each measurement; bench_report.py makes table and plots of it. With
 --resume a later call continues that file, which allows long measurements in pieces.
 
@@ -19,6 +21,7 @@ import contextlib
 import dataclasses
 import datetime
 import hashlib
+import itertools
 import json
 import os
 import pathlib
@@ -35,7 +38,7 @@ import bench_report
 import latency
 import process
 import programs
-from load import MEDIA, Sender, certificate
+from load import MEDIA, SHAPES, Sender, certificate
 from receivers import RECEIVERS, ROOT
 
 BUILD = ROOT / ".build" / "bench"
@@ -53,6 +56,7 @@ class Setting:
     sender: pathlib.Path
     receiver: pathlib.Path
     certificate: pathlib.Path
+    shape: str = "paced"
 
 
 def contents(path):
@@ -117,7 +121,7 @@ def measure(name, setting, options):
     with contextlib.ExitStack() as stack:
         receiver = RECEIVERS[name](setting)
         stack.callback(kill, receiver)
-        sender = Sender(setting)
+        sender = Sender(setting, setting.shape)
         stack.callback(sender.end)
         began = time.monotonic()
         for _ in range(setting.rooms):
@@ -137,7 +141,7 @@ def measure(name, setting, options):
     kept_by = kept(receiver)
     *own, load = found
     return {
-        "receiver": name, "media": setting.media.name, "rooms": setting.rooms, "seconds": elapsed,
+        "receiver": name, "media": setting.media.name, "shape": setting.shape, "rooms": setting.rooms, "seconds": elapsed,
         "joinSeconds": joined, "processes": own, "sender": load,
         "elsewhereCPUSeconds": max(0, busy - sum(one["cpuSeconds"] for one in found)),
         "latestPacketMilliseconds": late, "sent": sums, "kept": kept_by, "lost": lost(sums, kept_by),
@@ -160,8 +164,8 @@ def resumed(earlier, results):
     return {**earlier, "made": results["made"]}
 
 
-def is_there(results, **wanted):
-    return any(wanted.items() <= run.items() for run in results["runs"])
+def is_there(results, shape, **wanted):
+    return any(bench_report.shape(run) == shape and wanted.items() <= run.items() for run in results["runs"])
 
 
 def main():
@@ -173,6 +177,8 @@ def main():
     parser.add_argument("--rooms", type=int, nargs="+", default=[1, 10, 30, 60, 100])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--media", nargs="+", choices=MEDIA, default=["vp8-720p30", "h264-720p30", "vp8-360p15"])
+    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES),
+                        help="how the packets of a frame follow each other")
     parser.add_argument("--receivers", nargs="+", choices=RECEIVERS, default=list(RECEIVERS))
     parser.add_argument("--aiortc-rooms", type=int, default=1,
                         help="most rooms that aiortc is given: one takes a whole core and more")
@@ -209,25 +215,23 @@ def main():
     failures = 0
     paths = {name: MEDIA[name].encode(BUILD) for name in options.media}
     for round_number in range(1, options.rounds + 1):
-        for media in options.media:
-            for rooms in options.rooms:
-                for name in options.receivers:
-                    if name == "aiortc" and rooms > options.aiortc_rooms:
-                        continue
-                    if is_there(results, round=round_number, media=media, rooms=rooms, receiver=name):
-                        continue
-                    folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=BUILD))
-                    setting = Setting(MEDIA[media], paths[media], rooms, folder, *tools)
-                    try:
-                        run = measure(name, setting, options)
-                    except (OSError, RuntimeError, subprocess.SubprocessError) as error:
-                        print(f"{media}, {rooms} rooms, {name}: {error}; {folder} is kept", file=sys.stderr, flush=True)
-                        failures += 1
-                        continue
-                    shutil.rmtree(folder)
-                    results["runs"].append({"round": round_number, **run})
-                    keep()
-                    print(bench_report.line(results["runs"][-1]), flush=True)
+        for media, rooms, name, shape in itertools.product(options.media, options.rooms, options.receivers, options.shapes):
+            if name == "aiortc" and rooms > options.aiortc_rooms:
+                continue
+            if is_there(results, shape, round=round_number, media=media, rooms=rooms, receiver=name):
+                continue
+            folder = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=BUILD))
+            setting = Setting(MEDIA[media], paths[media], rooms, folder, *tools, shape)
+            try:
+                run = measure(name, setting, options)
+            except (OSError, RuntimeError, subprocess.SubprocessError) as error:
+                print(f"{media}, {shape}, {rooms} rooms, {name}: {error}; {folder} is kept", file=sys.stderr, flush=True)
+                failures += 1
+                continue
+            shutil.rmtree(folder)
+            results["runs"].append({"round": round_number, **run})
+            keep()
+            print(bench_report.line(results["runs"][-1]), flush=True)
     if options.calls and "beginnings" not in results:
         media = options.media[0]
         with tempfile.TemporaryDirectory(prefix="bench-", dir=BUILD) as folder:

@@ -26,8 +26,8 @@ RESULTS = "docs/benchmarks/results.json"
 def figures(results):
     """The compared figures, by name."""
     found = {}
-    for media in sorted({run["media"] for run in results["runs"]}):
-        groups = bench_report.grouped(results["runs"], media)
+    for load in bench_report.loads(results["runs"]):
+        media, groups = ", ".join(load), bench_report.grouped(results["runs"], *load)
         for title, name, other, share, _ in bench_report.COMPARED:
             for rooms, values in sorted(bench_report.ratios(groups, name, other, share).items()):
                 found[f"{media}, {title}, {rooms} rooms"] = statistics.median(values)

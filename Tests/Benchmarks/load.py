@@ -9,6 +9,8 @@ import subprocess
 
 import programs
 
+# How the packets of a frame follow each other; see load_sender.c.
+SHAPES = ("paced", "bursts")
 SECONDS = 10
 OPUS_SECONDS = 0.020
 
@@ -75,8 +77,8 @@ def certificate(folder):
 class Sender(programs.Talker):
     """Every participant in one process, which encodes nothing."""
 
-    def __init__(self, setting):
-        super().__init__([setting.sender, setting.path, setting.media.codec, SECONDS * 1000, setting.certificate],
+    def __init__(self, setting, shape="paced"):
+        super().__init__([setting.sender, setting.path, setting.media.codec, SECONDS * 1000, setting.certificate, shape],
                          setting.folder)
         self.count = 0
         first, end, _ = setting.certificate.read_text().partition("-----END CERTIFICATE-----\n")

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The load of `make bench`: many participants in one process, each a webrtcbin that sends the same encoded media,
-// paced, over and over. Nothing is encoded here, and packets are made once: a copy costs a header.
+// The load of `make bench`: many participants in one process, each a webrtcbin that sends the same encoded media
+// over and over. Nothing is encoded here, and packets are made once: a copy costs a header.
 //
-//   load_sender FILE vp8|h264 PERIOD CERTIFICATE
+//   load_sender FILE vp8|h264 PERIOD CERTIFICATE paced|bursts
+//
+// Packets of a frame follow each other after 1 ms (paced), or at once (bursts), which is what browsers do.
 //
 // FILE is Matroska with one video and one audio (Opus) track, PERIOD its length in milliseconds, CERTIFICATE a PEM file
 // of a certificate and its key on an elliptic curve: aiortc accepts no RSA certificate, which is what webrtcbin makes.
@@ -34,8 +36,8 @@ enum { PICTURE, SOUND, KINDS };
 
 enum { HEADER = 12, MAXIMUM = 256 };
 
-/// How often packets that are due are sent; and the least distance between packets of one frame, which keeps a keyframe
-/// from coming in one burst.
+/// How often packets that are due are sent; and the least distance between packets of one frame where they are paced,
+/// which keeps a keyframe from coming in one burst.
 static const GstClockTime tick = 2 * GST_MSECOND, spacing = GST_MSECOND, longest = 25 * GST_MSECOND;
 
 /// How long a keyframe is not asked for in vain: encoders of browsers limit it so.
@@ -44,6 +46,8 @@ static const GstClockTime keyframe_pause = 500 * GST_MSECOND;
 /// One RTP packet of the media, and when it is due after their beginning.
 struct packet {
     GstClockTime due;
+    /// Its place in the file.
+    guint number;
     guint32 rtp_time;
     guint8 first_bytes[2];
     gboolean is_last;
@@ -101,6 +105,7 @@ static void take(GstAppSink *sink, int kind) {
         GstBuffer *payload = gst_buffer_copy_region(buffer, GST_BUFFER_COPY_MEMORY | GST_BUFFER_COPY_DEEP, HEADER, -1);
         struct packet packet = {
             .due = GST_BUFFER_PTS(buffer),
+            .number = packets->len,
             .rtp_time = time - base,
             .first_bytes = {header[0], header[1]},
             .is_last = (header[1] & 0x80) != 0,
@@ -135,10 +140,10 @@ static void pace(void) {
 static int is_later(const void *left, const void *right) {
     const struct packet *one = left, *other = right;
     if (one->due != other->due) return one->due > other->due ? 1 : -1;
-    return one->kind - other->kind;
+    return (one->number > other->number) - (one->number < other->number);
 }
 
-static void load(const char *path, gboolean is_h264) {
+static void load(const char *path, gboolean is_h264, gboolean is_paced) {
     char *text = g_strdup_printf(
         "matroskademux name=demux filesrc name=file ! demux. "
         "demux.video_0 ! queue max-size-bytes=0 max-size-time=0 max-size-buffers=0 ! %s "
@@ -163,8 +168,7 @@ static void load(const char *path, gboolean is_h264) {
     }
     gst_element_set_state(reader, GST_STATE_NULL);
     gst_object_unref(reader);
-    pace();
-    // A stable order: packets of one frame keep theirs, because each is due later than the one before.
+    if (is_paced) pace();
     qsort(packets->data, packets->len, sizeof(struct packet), is_later);
 }
 
@@ -365,10 +369,10 @@ static void print_counts(void) {
 
 int main(int count, char **words) {
     gst_init(&count, &words);
-    if (count != 5) end("usage: load_sender FILE vp8|h264 PERIOD CERTIFICATE");
+    if (count != 6) end("usage: load_sender FILE vp8|h264 PERIOD CERTIFICATE paced|bursts");
     if (!g_file_get_contents(words[4], &certificate, NULL, NULL)) end("the certificate cannot be read");
     period = strtoull(words[3], NULL, 10) * GST_MSECOND;
-    load(words[1], strcmp(words[2], "h264") == 0);
+    load(words[1], strcmp(words[2], "h264") == 0, strcmp(words[5], "paced") == 0);
     pipeline = gst_pipeline_new(NULL);
     the_clock = gst_system_clock_obtain();
     gst_pipeline_use_clock(GST_PIPELINE(pipeline), the_clock);

@@ -9,10 +9,10 @@ import subprocess
 PACKAGES = ["gstreamer-webrtc-1.0", "gstreamer-sdp-1.0", "gstreamer-app-1.0", "gstreamer-1.0"]
 
 
-def build(name, folder):
+def build(name, folder, packages=PACKAGES):
     """Compiles NAME.c, which is next to this file, into a folder; the program."""
     source, program = pathlib.Path(__file__).with_name(f"{name}.c"), pathlib.Path(folder) / name
-    flags = subprocess.run(["pkg-config", "--cflags", "--libs", *PACKAGES], check=True, capture_output=True,
+    flags = subprocess.run(["pkg-config", "--cflags", "--libs", *packages], check=True, capture_output=True,
                            text=True).stdout.split()
     subprocess.run(["cc", "-O2", "-Wall", source, "-o", program, *flags], check=True)
     return program

@@ -14,7 +14,7 @@ import urllib.request
 
 import daemon_cost
 from process import family
-from programs import Talker, free_port, free_ports
+from programs import Talker, build, free_port, free_ports
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "Tests" / "Peers"))
@@ -224,6 +224,22 @@ class Program(Receiver):
 
 
 class Floor(Program):
+    """What no recorder can leave out, in one thread of C; nothing can play its files."""
+
+    def command(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            # webrtcbin sends nothing over the loopback interface. No packet goes to this address of no host (RFC 5737).
+            probe.connect(("192.0.2.1", 9))
+            address, _ = probe.getsockname()
+        program = build("floor_receiver", self.setting.sender.parent, ["libssl", "libcrypto"])
+        return [program, self.folder, self.setting.certificate, address]
+
+    def packets(self):
+        """How many authentic RTP packets came."""
+        return int(self.last)
+
+
+class WebRTCBin(Program):
     """webrtcbin, and every track ends in a fakesink: no file."""
 
     def command(self):
@@ -249,5 +265,5 @@ class Aiortc(Program):
 
 
 RECEIVERS = {"tapedeck": Tapedeck, "tapedeck-workers": TapedeckWorkers,
-             "tapedeck-receiving": TapedeckReceiving, "janus": Janus, "webrtcbin": Floor,
-             "matroskamux": Muxer, "aiortc": Aiortc}
+             "tapedeck-receiving": TapedeckReceiving, "janus": Janus, "floor": Floor,
+             "webrtcbin": WebRTCBin, "matroskamux": Muxer, "aiortc": Aiortc}

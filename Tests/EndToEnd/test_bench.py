@@ -16,14 +16,14 @@ import bench_report  # noqa: E402
 import charts  # noqa: E402
 
 
-def run(receiver, rooms, round_number, cpu, after=0.0, proportional=0):
+def run(receiver, rooms, round_number, cpu, after=0.0, proportional=0, **members):
     """A result of 10 s in which the receiver's only process used so many CPU seconds."""
     return {"receiver": receiver, "media": "vp8-720p30", "rooms": rooms, "round": round_number, "seconds": 10.0,
             "recordedSeconds": 20.0, "lost": 0.0, "latestPacketMilliseconds": 1.0, "elsewhereCPUSeconds": 1.0,
             "sent": {"frames": 600 * rooms, "pictures": 4000 * rooms, "sounds": 1000 * rooms},
             "kept": {"afterCPUSeconds": after},
             "processes": [{"cpuSeconds": cpu, "proportional": proportional, "threads": 3, "descriptors": 9,
-                           "switches": 50, "writtenBytes": 10_000}]}
+                           "switches": 50, "writtenBytes": 10_000}], **members}
 
 
 RUNS = [run("tapedeck", 1, 1, 0.1, after=0.1, proportional=20_000),
@@ -37,6 +37,25 @@ def test_ratios_are_between_neighbours_in_one_round():
     assert bench_report.ratios(groups, "tapedeck", "janus", bench_report.whole_share) == {1: [pytest.approx(0.75)]}
     assert bench_report.ratios(groups, "tapedeck", "webrtcbin", bench_report.call_share) == {1: [pytest.approx(1.5)]}
     assert bench_report.ratios(groups, "tapedeck", "aiortc", bench_report.call_share) == {}
+
+
+def test_ratios_are_of_one_shape():
+    """Results that name no shape are of packets that were paced."""
+    bursts = [run(name, 1, 1, cpu, shape="bursts") for name, cpu in (("tapedeck", 0.1), ("janus", 0.1), ("floor", 0.02))]
+    assert bench_report.loads(bursts + RUNS) == [("vp8-720p30", "paced"), ("vp8-720p30", "bursts")]
+    for runs in RUNS + bursts, bursts + RUNS:
+        groups = bench_report.grouped(runs, "vp8-720p30")
+        assert bench_report.ratios(groups, "tapedeck", "janus", bench_report.whole_share) == {1: [pytest.approx(0.75)]}
+        assert "floor" not in groups
+        groups = bench_report.grouped(runs, "vp8-720p30", "bursts")
+        assert bench_report.ratios(groups, "tapedeck", "janus", bench_report.whole_share) == {1: [pytest.approx(1)]}
+        assert bench_report.ratios(groups, "tapedeck", "floor", bench_report.call_share) == {1: [pytest.approx(5)]}
+    rows = [row for row in bench_report.targets({"runs": RUNS + bursts}) if "against Janus, both" in row]
+    assert rows[:2] == [
+        "| vp8-720p30, paced | CPU of a recorded room against Janus, both with what makes files playable | 0.55 × | "
+        "0.75 with 1 room |",
+        "| vp8-720p30, bursts | CPU of a recorded room against Janus, both with what makes files playable | 0.75 × | "
+        "1.00 with 1 room |"]
 
 
 def test_lost_is_a_share_of_what_was_sent():
@@ -56,8 +75,9 @@ def test_only_results_of_the_same_binary_and_host_are_gone_on_with():
     now = {"made": "b", "tapedeck": "0.1.0", "binary": "1f", "host": {"cores": 2}, "seconds": 10, "runs": []}
     found = bench.resumed({**now, "made": "a", "runs": RUNS, "beginnings": {}}, now)
     assert found == {**now, "runs": RUNS, "beginnings": {}}
-    assert bench.is_there(found, round=2, media="vp8-720p30", rooms=1, receiver="tapedeck")
-    assert not bench.is_there(found, round=2, media="vp8-720p30", rooms=10, receiver="tapedeck")
+    assert bench.is_there(found, "paced", round=2, media="vp8-720p30", rooms=1, receiver="tapedeck")
+    assert not bench.is_there(found, "bursts", round=2, media="vp8-720p30", rooms=1, receiver="tapedeck")
+    assert not bench.is_there(found, "paced", round=2, media="vp8-720p30", rooms=10, receiver="tapedeck")
     for key, other in (("binary", "2e"), ("host", {"cores": 4}), ("seconds", 60), ("tapedeck", "0.2.0")):
         with pytest.raises(ValueError, match=key):
             bench.resumed({**now, key: other}, now)
@@ -69,10 +89,10 @@ def test_results_are_compared_where_both_have_a_figure():
     new = {"runs": [run("tapedeck", 1, 1, 0.2, after=0.2, proportional=20_000), run("janus", 1, 1, 0.2)],
            "beginnings": {"calls": [{"total": 60}]}}
     assert bench_compare.compared(old, new) == [
-        ("vp8-720p30, CPU of a recorded room against Janus, both with what makes files playable, 1 rooms",
+        ("vp8-720p30, paced, CPU of a recorded room against Janus, both with what makes files playable, 1 rooms",
          pytest.approx(0.75), pytest.approx(1.5), pytest.approx(2)),
         ("offer to the first keyframe in the file, p95, ms", 120, 60, 0.5)]
-    assert bench_compare.figures(old)["vp8-720p30, memory of an added room, MB"] == pytest.approx(2)
+    assert bench_compare.figures(old)["vp8-720p30, paced, memory of an added room, MB"] == pytest.approx(2)
     assert [bench_compare.is_off(times, 20) for times in (0.8, 0.84, 1, 1.2, 1.21)] == [True, False, False, False, True]
 
 
@@ -121,9 +141,9 @@ def test_report_replaces_its_part_of_the_page_only(tmp_path, monkeypatch):
         assert text.startswith("before\n") and text.endswith("\nafter\n") and "old" not in text
         assert "| Tapedeck, shared worker | 1 | 2.00 (1.00 to 3.00) |" in text
         assert "| offer to keyframe | 66 | 66 | 66 |" in text
-        assert ("| vp8-720p30 | CPU of a recorded room against Janus, both with what makes files playable | 1.0 × | "
+        assert ("| vp8-720p30, paced | CPU of a recorded room against Janus, both with what makes files playable | 0.55 × | "
                 "0.75 with 1 room |") in text
-        assert ("| vp8-720p30 | CPU of receiving alone against Janus that records, during the call | 0.7 × | "
+        assert ("| vp8-720p30, paced | CPU of receiving alone against Janus that records, during the call | 0.7 × | "
                 "0.50 with 1 room |") in text
         assert "| memory of an added room, shared worker | 1.5 MB | 2.00 MB |" in text
         assert "| offer to the first keyframe in the file, p95 | 300 ms | 66 ms |" in text
@@ -142,10 +162,11 @@ def test_every_receiver_is_measured(stage):
     bench = stage.start("bench", sys.executable, ROOT / "Tests/Benchmarks/bench.py", "--tapedeck", stage.tapedeck_path,
                         "--seconds", "3", "--warm-up", "1", "--rooms", "2", "--rounds", "1", "--media", "vp8-360p15",
                         "--calls", "2", "--aiortc-rooms", "2", "--results", path, "--no-report")
-    assert bench.wait(300) == 0, bench.story()
+    assert bench.wait(560) == 0, bench.story()
     results = json.loads(path.read_text())
-    assert [each["receiver"] for each in results["runs"]] == [
-        "tapedeck", "tapedeck-workers", "tapedeck-receiving", "janus", "webrtcbin", "matroskamux", "aiortc"]
+    names = ("tapedeck", "tapedeck-workers", "tapedeck-receiving", "janus", "floor", "webrtcbin", "matroskamux", "aiortc")
+    assert [(each["receiver"], each["shape"]) for each in results["runs"]] == [
+        (name, shape) for name in names for shape in ("paced", "bursts")]
     for each in results["runs"]:
         assert min(one["cpuSeconds"] for one in each["processes"]) >= 0
         assert sum(one["cpuSeconds"] for one in each["processes"]) > 0

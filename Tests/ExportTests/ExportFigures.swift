@@ -83,14 +83,14 @@ struct ExportFigures {
             }
             let unit = units.unit(sender.codec, sender.index)
             let result = try unit.withUnsafeBytes {
-                try sender.writer.write(
+                try sender.writer.gather(
                     $0,
                     Bitstream.inspect(sender.codec, $0),
                     rtpTime: rtpTime,
                     arrivalNanoseconds: sender.next + 40_000_000
                 )
             }
-            guard case .written = result else {
+            guard case .taken = result else {
                 Issue.record("unit \(sender.index) of \(sender.codec) became \(result)")
                 return
             }

@@ -250,7 +250,7 @@ final class SimulatedRecording {
             }
             let shown = plan.places.map { Int64($0[index]) * step } ?? ticks
             let result = try unit.withUnsafeBytes {
-                try writer.write(
+                try writer.gather(
                     $0,
                     Bitstream.inspect(plan.codec, $0),
                     rtpTime: plan.firstRTPTime + shown,
@@ -258,11 +258,12 @@ final class SimulatedRecording {
                     rotation: plan.turns[index]
                 )
             }
-            guard case .written = result else {
+            guard case .taken = result else {
                 Issue.record("unit \(index) of \(plan.codec) became \(result)")
                 break
             }
         }
+        try writer.writeGathered()
         if closed {
             try writer.close(reason: "test", monotonicNanoseconds: start + Self.length([plan]))
         }

@@ -76,6 +76,66 @@ struct FullDiskTests {
         #expect(reader.tornTailOffset == nil)
     }
 
+    /// What was gathered for one write is in the file as a whole, or not at all and counted as refused.
+    @Test func aRoundThatFindsNoRoomIsRefused() throws {
+        let disk = try SmallFileSystem()
+        let feed = RecordingFeed(storage: disk.path)
+        let receiver = AccountTests.Receiver()
+        let video = feed.open(.vp8, counters: receiver.counters)
+        let ballast = disk.path + "/ballast"
+        for time in 0..<4 as Range<Int64> {
+            receiver.comes(2)
+            let unit = time == 0 ? FedUnit.keyframe() : FedUnit.frame(size: 3000)
+            feed.push(video, unit, at: time, packets: 2, endsRound: time == 0 || time == 3)
+            if time == 0 { try self.fill(ballast) }
+        }
+        #expect(feed.written == 1)
+        #expect(feed.status.failure?.part == .track(1) && feed.status.failure?.cause.code == .noSpace)
+        #expect(feed.degraded.map(\.byDisk) == [true])
+        try FileManager.default.removeItem(atPath: ballast)
+        feed.tell { $0.connectionClosed(1, reason: "left") }
+        feed.end()
+        let folder = try #require(feed.folders.first)
+        let accounts = try Journal.entries(of: folder).compactMap { entry -> SourceCounted? in
+            if case .sourceCounted(let account) = entry.record { account } else { nil }
+        }
+        let account = try #require(accounts.last)
+        #expect((account.received, account.recorded, account.imbalance) == (8, 2, 0))
+        #expect(account.refused.mapValues(\.packets) == [.disk: 6])
+        var reader = try Reader(File(folder.path + "/tracks/001-alice-video.mkv", .read))
+        var units = 0
+        while try reader.nextHead() != nil { units += 1 }
+        #expect(units == 1 && reader.tornTailOffset == nil)
+    }
+
+    @Test func keepsWholeRoundsWhenTheDiskIsFull() throws {
+        let disk = try SmallFileSystem()
+        let folder = try RecordingFolder.create(storage: disk.path, room: "r", start: UTCTime(nanosecondsSince1970: 0))
+        let writer = TrackFileWriter(
+            folder: folder,
+            journal: try JournalWriter(folder: folder),
+            track: TrackDescription(number: 1, participant: "p", codec: .vp8, clockRateHz: 90_000)
+        )
+        _ = try writer.write(TestUnits.vp8Keyframe(), rtpTime: 0)
+        var failure: RecordingError?
+        for round in 1..<200 as Range<Int64> where failure == nil {
+            do {
+                for unit in 0..<3 as Range<Int64> {
+                    _ = try writer.gather(TestUnits.vp8Frame(size: 1500), rtpTime: (round * 3 + unit) * 3000)
+                }
+                try writer.writeGathered()
+            } catch let error as RecordingError {
+                failure = error
+            }
+        }
+        #expect(failure?.cause.code == .noSpace && !writer.takesUnits)
+        var reader = try Reader(File(folder.path + "/" + writer.relativePath, .read))
+        var units: UInt64 = 0
+        while try reader.nextHead() != nil { units += 1 }
+        #expect(units == writer.unitsInFile && units == writer.statistics.units && reader.tornTailOffset == nil)
+        #expect(units > 10 && units % 3 == 1)
+    }
+
     @Test func recordsWaitUntilThereIsRoom() throws {
         let disk = try SmallFileSystem()
         let folder = try RecordingFolder.create(storage: disk.path, room: "r", start: UTCTime(nanosecondsSince1970: 0))
@@ -115,7 +175,7 @@ struct FullDiskTests {
         }
         #expect(try folder.trackNumbers().isEmpty)
         try FileManager.default.removeItem(atPath: ballast)
-        #expect(try writer.write(TestUnits.vp8Keyframe(), rtpTime: 90_000) == .written(isKeyframe: true))
+        #expect(try writer.write(TestUnits.vp8Keyframe(), rtpTime: 90_000) == .taken(isKeyframe: true))
         let opened = try Journal.entries(of: folder).compactMap { entry -> Int64? in
             if case .trackOpened(let record) = entry.record { record.firstRTPTime } else { nil }
         }

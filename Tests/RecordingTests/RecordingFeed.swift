@@ -30,9 +30,17 @@ final class RecordingFeed {
     var isDiskBusy = false
     /// Completions that have begun, in the order in which they did.
     private var begun: [RecordingCompletion] = []
+    /// Frames that were told to be in their files.
+    let pictures = Pictures()
     private let clock: Clock
     private let counters = Counters()
     private var tracks: UInt64 = 0
+
+    final class Pictures: Sendable {
+        private let told = Mutex<[WrittenPicture]>([])
+        var all: [WrittenPicture] { self.told.withLock { $0 } }
+        func add(_ picture: WrittenPicture) { self.told.withLock { $0.append(picture) } }
+    }
 
     private final class Clock: Sendable {
         let now: Mutex<Int64>
@@ -58,7 +66,10 @@ final class RecordingFeed {
         self.start = Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
         let clock = Clock(self.start)
         self.clock = clock
-        self.session = RecordingSession(settings: settings) { clock.now.withLock { $0 } }
+        let pictures = self.pictures
+        self.session = RecordingSession(settings: settings, onPicture: { pictures.add($0) }) {
+            clock.now.withLock { $0 }
+        }
         self.perform()
     }
 
@@ -108,7 +119,8 @@ final class RecordingFeed {
         rtpTime: Int64? = nil,
         lost: Int = 0,
         truncated: Bool = false,
-        packets: Int = 1
+        packets: Int = 1,
+        endsRound: Bool = true
     ) -> RecordingSession.OnUnit {
         self.go(to: milliseconds)
         let unit = ReceivedUnit(
@@ -120,6 +132,7 @@ final class RecordingFeed {
             packets: packets
         )
         let result = bytes.withUnsafeBytes { self.session.unitCame(unit, $0) }
+        if endsRound { self.session.writeGathered() }
         self.perform()
         return result
     }
@@ -137,6 +150,7 @@ final class RecordingFeed {
     /// Makes a call to the session, and performs the actions that follow.
     @discardableResult
     func tell<Answer>(_ body: (inout RecordingSession) -> Answer) -> Answer {
+        self.session.writeGathered()
         let answer = body(&self.session)
         self.perform()
         return answer
@@ -159,7 +173,7 @@ final class RecordingFeed {
                 let failure = (self.failsWith ?? self.failsRoundWith).flatMap { error in
                     recording.map { SynchronisationRound.Failure(recording: $0, error: error) }
                 }
-                self.session.synchronised(failures: round.perform() + [failure].compactMap { $0 })
+                self.session.synchronised(failures: round.perform() + [failure].compactMap { $0 }, cost: .zero)
             case .requestKeyframe, .tellStarted, .tellNotContinued, .tellFinished, .tellDegraded, .tellFirstUnit,
                 .logIncomplete, .logRefused, .logCodecChanged, .logGoesOn:
                 break
@@ -208,6 +222,8 @@ final class RecordingFeed {
     var status: RecordingStatus { self.session.status }
 
     var isCompleting: Bool { self.session.isCompleting }
+
+    var hasGathered: Bool { self.session.hasGathered }
 
     /// Units written so far, over all tracks of the present recording.
     var written: UInt64 { self.status.tracks.reduce(0) { $0 + $1.units } }

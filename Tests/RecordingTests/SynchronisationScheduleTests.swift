@@ -9,7 +9,7 @@ import Testing
     @Test func beginsAsOftenAsIsAsked() {
         var schedule = SynchronisationSchedule()
         #expect(schedule.begins(now: 100 * Self.second, interval: Self.second) == true)
-        schedule.ended(now: 100 * Self.second + 1_000_000)
+        schedule.ended(now: 100 * Self.second + 1_000_000, cost: 1_000_000)
         #expect(schedule.begins(now: 101 * Self.second, interval: Self.second) == false)
         #expect(schedule.begins(now: 101 * Self.second + 1_000_000, interval: Self.second) == true)
     }
@@ -18,8 +18,8 @@ import Testing
         var schedule = SynchronisationSchedule()
         #expect(schedule.begins(now: 100 * Self.second, interval: Self.second) == true)
         #expect(schedule.begins(now: 500 * Self.second, interval: Self.second) == false)
-        schedule.ended(now: 500 * Self.second)
-        schedule.ended(now: 700 * Self.second)
+        schedule.ended(now: 500 * Self.second, cost: 400 * Self.second)
+        schedule.ended(now: 700 * Self.second, cost: 600 * Self.second)
         #expect(schedule.begins(now: 4500 * Self.second, interval: Self.second) == true)
     }
 
@@ -31,7 +31,7 @@ import Testing
         let start = 100 * Self.second
         #expect(schedule.begins(now: start, interval: Self.second) == true)
         let end = start + cost * 1_000_000
-        schedule.ended(now: end)
+        schedule.ended(now: end, cost: cost * 1_000_000)
         #expect(schedule.begins(now: end + wait * 1_000_000 - 1, interval: Self.second) == false)
         #expect(schedule.begins(now: end + wait * 1_000_000, interval: Self.second) == true)
     }
@@ -39,10 +39,10 @@ import Testing
     @Test func noTimeTraps() {
         var schedule = SynchronisationSchedule()
         #expect(schedule.begins(now: .max, interval: .max) == true)
-        schedule.ended(now: 0)
+        schedule.ended(now: 0, cost: 0)
         #expect(schedule.begins(now: 0, interval: 1) == false)
         #expect(schedule.begins(now: 1, interval: 1) == true)
-        schedule.ended(now: .max)
+        schedule.ended(now: 1, cost: .max)
         #expect(schedule.begins(now: .max, interval: 0) == false)
     }
 }

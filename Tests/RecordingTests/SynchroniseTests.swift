@@ -37,8 +37,8 @@ import Testing
         #expect(round.perform().isEmpty)
         for time in 2...5 as ClosedRange<Int64> { feed.tick(at: time * 50) }
         #expect(feed.synchronisations == 0, "the round is not over")
-        feed.tell { $0.synchronised(failures: []) }
-        // It took 249 ms, and rests ten times as long.
+        feed.tell { $0.synchronised(failures: [], cost: .milliseconds(249)) }
+        // It rests ten times as long.
         feed.tick(at: 2700)
         #expect(feed.synchronisations == 0)
         feed.tick(at: 2800)

@@ -48,7 +48,7 @@ enum TestUnits {
 }
 
 extension TrackFileWriter {
-    func write(
+    func gather(
         _ unit: [UInt8],
         rtpTime: Int64,
         arrival: Int64 = 0,
@@ -56,7 +56,19 @@ extension TrackFileWriter {
     ) throws -> WriteResult {
         try unit.withUnsafeBytes { bytes in
             let inspection = Bitstream.inspect(self.track.codec, bytes)
-            return try self.write(bytes, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrival, rotation: rotation)
+            return try self.gather(bytes, inspection, rtpTime: rtpTime, arrivalNanoseconds: arrival, rotation: rotation)
         }
+    }
+
+    /// A round of one unit.
+    func write(
+        _ unit: [UInt8],
+        rtpTime: Int64,
+        arrival: Int64 = 0,
+        rotation: VideoRotation? = nil
+    ) throws -> WriteResult {
+        let result = try self.gather(unit, rtpTime: rtpTime, arrival: arrival, rotation: rotation)
+        try self.writeGathered()
+        return result
     }
 }

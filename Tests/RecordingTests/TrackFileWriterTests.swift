@@ -46,8 +46,8 @@ import Timeline
         let writer = self.makeWriter(.vp8)
         #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: 0) == .needsKeyframe)
         #expect(!FileManager.default.fileExists(atPath: self.folder.path + "/" + writer.relativePath))
-        #expect(try writer.write(TestUnits.vp8Keyframe(), rtpTime: 3000) == .written(isKeyframe: true))
-        #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: 6000) == .written(isKeyframe: false))
+        #expect(try writer.write(TestUnits.vp8Keyframe(), rtpTime: 3000) == .taken(isKeyframe: true))
+        #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: 6000) == .taken(isKeyframe: false))
         let blocks = try self.blocks(writer)
         #expect(blocks.map(\.timeNanoseconds) == [0, 33_300_000])
         #expect(blocks.map(\.isKeyframe) == [true, false])
@@ -58,10 +58,10 @@ import Timeline
 
     @Test func doesNotKeepTheRoomOfTheLargestPicture() throws {
         let writer = self.makeWriter(.h264)
-        #expect(try writer.write(TestUnits.h264Keyframe(), rtpTime: 0) == .written(isKeyframe: true))
+        #expect(try writer.write(TestUnits.h264Keyframe(), rtpTime: 0) == .taken(isKeyframe: true))
         #expect(writer.converted.capacity > 0)
         let large = TestUnits.startCode + TestUnits.h264Slice + [UInt8](repeating: 0xA5, count: 3 << 20)
-        #expect(try writer.write(large, rtpTime: 3000) == .written(isKeyframe: false))
+        #expect(try writer.write(large, rtpTime: 3000) == .taken(isKeyframe: false))
         #expect(writer.converted.capacity <= 1 << 20)
     }
 
@@ -155,8 +155,8 @@ import Timeline
         let writer = self.makeWriter(.h264)
         let slice = TestUnits.startCode + TestUnits.h264Slice
         #expect(try writer.write(slice, rtpTime: 0) == .needsKeyframe)
-        #expect(try writer.write(TestUnits.h264Keyframe(), rtpTime: 0) == .written(isKeyframe: true))
-        #expect(try writer.write(slice, rtpTime: 3000) == .written(isKeyframe: false))
+        #expect(try writer.write(TestUnits.h264Keyframe(), rtpTime: 0) == .taken(isKeyframe: true))
+        #expect(try writer.write(slice, rtpTime: 3000) == .taken(isKeyframe: false))
         let reader = try Reader(File(self.folder.path + "/" + writer.relativePath, .read))
         let track = try #require(reader.tracks.first)
         #expect(track.video == VideoTrack(width: 64, height: 48))
@@ -193,7 +193,7 @@ import Timeline
         known.note(sets)
         writer.know(known)
         let bare = TestUnits.startCode + [0x65, 0x88, 0x84, 0x3A, 0xFF]
-        #expect(try writer.write(bare, rtpTime: 0) == .written(isKeyframe: true))
+        #expect(try writer.write(bare, rtpTime: 0) == .taken(isKeyframe: true))
         let reader = try Reader(File(self.folder.path + "/" + writer.relativePath, .read))
         #expect(reader.tracks.first?.codecPrivate == H264.decoderConfiguration(sets))
         #expect(reader.tracks.first?.video == VideoTrack(width: 64, height: 48))
@@ -203,12 +203,12 @@ import Timeline
     /// Parameter sets that come by themselves are no frame: the next one brings them, once.
     @Test func putsParameterSetsIntoTheFileWithTheNextFrame() throws {
         let writer = self.makeWriter(.h264)
-        #expect(try writer.write(TestUnits.h264Keyframe(), rtpTime: 0) == .written(isKeyframe: true))
+        #expect(try writer.write(TestUnits.h264Keyframe(), rtpTime: 0) == .taken(isKeyframe: true))
         let changed: [UInt8] = [0x68, 0xCE, 0x3C, 0x80]
         #expect(try writer.write(TestUnits.startCode + changed, rtpTime: 3000) == .kept)
         let slice = TestUnits.startCode + TestUnits.h264Slice
         for time in [3000, 6000] as [Int64] {
-            #expect(try writer.write(slice, rtpTime: time) == .written(isKeyframe: false))
+            #expect(try writer.write(slice, rtpTime: time) == .taken(isKeyframe: false))
         }
         let frame = [0, 0, 0, UInt8(TestUnits.h264Slice.count)] + TestUnits.h264Slice
         #expect(try self.blocks(writer).dropFirst().map(\.payload) == [[0, 0, 0, 4] + changed + frame, frame])
@@ -223,9 +223,9 @@ import Timeline
         let slice = TestUnits.startCode + TestUnits.h264Slice
         let recovery = sets + TestUnits.startCode + [6, 6, 1, 0x84, 0x80] + slice
         #expect(try writer.write(slice, rtpTime: 0) == .needsKeyframe)
-        #expect(try writer.write(recovery, rtpTime: 3000) == .written(isKeyframe: true))
-        #expect(try writer.write(slice, rtpTime: 6000) == .written(isKeyframe: false))
-        #expect(try writer.write(recovery, rtpTime: 9000) == .written(isKeyframe: true))
+        #expect(try writer.write(recovery, rtpTime: 3000) == .taken(isKeyframe: true))
+        #expect(try writer.write(slice, rtpTime: 6000) == .taken(isKeyframe: false))
+        #expect(try writer.write(recovery, rtpTime: 9000) == .taken(isKeyframe: true))
         #expect(try self.blocks(writer).map(\.isKeyframe) == [true, false, true])
     }
 
@@ -238,7 +238,7 @@ import Timeline
             #expect(try writer.write(unit, rtpTime: 0) == .needsKeyframe)
         }
         let bare = TestUnits.startCode + [0x65, 0x88, 0x84, 0x3A, 0xFF]
-        #expect(try writer.write(bare, rtpTime: 0) == .written(isKeyframe: true))
+        #expect(try writer.write(bare, rtpTime: 0) == .taken(isKeyframe: true))
         #expect(writer.statistics.width == 64)
         let reader = try Reader(File(self.folder.path + "/" + writer.relativePath, .read))
         let track = try #require(reader.tracks.first)
@@ -361,7 +361,7 @@ import Timeline
         let writer = self.makeWriter(.vp8)
         _ = try writer.write(TestUnits.vp8Keyframe(), rtpTime: 0)
         for rtpTime: Int64 in [3000, 3000, 1500, 6000, 5999, 9000] {
-            #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: rtpTime) == .written(isKeyframe: false))
+            #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: rtpTime) == .taken(isKeyframe: false))
         }
         let times = try self.blocks(writer).map(\.timeNanoseconds)
         #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
@@ -382,7 +382,7 @@ import Timeline
         _ = try writer.write(isMain ? TestUnits.mainKeyframe : TestUnits.h264Keyframe(), rtpTime: 0)
         let slice = TestUnits.startCode + TestUnits.h264Slice
         for rtpTime in rtpTimes {
-            #expect(try writer.write(slice, rtpTime: rtpTime) == .written(isKeyframe: false))
+            #expect(try writer.write(slice, rtpTime: rtpTime) == .taken(isKeyframe: false))
         }
         // In units of 100 µs, as the file has them.
         #expect(try self.blocks(writer).map { $0.timeNanoseconds / 100_000 } == expected)
@@ -395,7 +395,7 @@ import Timeline
         let writer = self.makeWriter(.vp8)
         _ = try writer.write(TestUnits.vp8Keyframe(), rtpTime: 0)
         #expect(try writer.write(TestUnits.vp8Keyframe(), rtpTime: step) == .discontinuity)
-        #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: 3000) == .written(isKeyframe: false))
+        #expect(try writer.write(TestUnits.vp8Frame(), rtpTime: 3000) == .taken(isKeyframe: false))
     }
 
     /// A pause in sending is no new timeline, nor is a queue that ends, nor frames out of order.
@@ -409,14 +409,14 @@ import Timeline
             rtpTime: 90_000 + Int64(step * 90_000),
             arrival: 1_000_000_000 + Int64(passed * 1e9)
         )
-        #expect(result == .written(isKeyframe: false))
+        #expect(result == .taken(isKeyframe: false))
     }
 
     @Test func limitsTheSpanOfAFile() throws {
         let writer = self.makeWriter(.opus, rate: 48_000)
-        var result = TrackFileWriter.WriteResult.written(isKeyframe: true)
+        var result = TrackFileWriter.WriteResult.taken(isKeyframe: true)
         var days: Int64 = 0
-        while result == .written(isKeyframe: true), days < 200 {
+        while result == .taken(isKeyframe: true), days < 200 {
             let seconds = days * 86_400
             result = try writer.write(
                 TestUnits.opusPacket,

@@ -8,7 +8,7 @@ import Timeline
 
 @testable import Storage
 
-/// A line read without a JSON decoder gives the same as the decoder.
+/// A line that is read and written without a JSON coder is what the coder makes of it.
 @Suite struct JournalLineTests {
     private static let records: [JournalRecord] = [
         .clockAnchor(ClockAnchor(track: 1, rtpTime: 2_753_326_566)),
@@ -44,6 +44,50 @@ import Timeline
         #expect(Self.quick(line) == entry && Self.decoded(line) == entry)
         let (chained, _) = JournalChain.chained(line, after: "")
         #expect(Self.quick(chained) == entry && Self.isOfClocks(chained))
+    }
+
+    private static func text(_ record: JournalRecord, at nanoseconds: Int64) -> String? {
+        JournalLine.text(record, at: nanoseconds).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test(arguments: records, [Int64.min, -1, 0, 23_086_592_182_281, .max])
+    func isWhatTheEncoderWrites(record: JournalRecord, at nanoseconds: Int64) throws {
+        let line = String(decoding: try Self.line(record, at: nanoseconds), as: UTF8.self)
+        #expect(Self.text(record, at: nanoseconds) == line)
+    }
+
+    @Test func anyNumbersAreWhatTheEncoderWrites() throws {
+        for _ in 0..<4000 {
+            // Of every length, of either sign.
+            func number<Number: FixedWidthInteger>() -> Number {
+                Number.random(in: Number.min...Number.max) >> Int.random(in: 0..<Number.bitWidth)
+            }
+            let records: [JournalRecord] = [
+                .clockAnchor(ClockAnchor(track: number(), rtpTime: number())),
+                .senderReport(SenderReport(track: number(), ssrc: number(), rtpTimestamp: number(), ntpTime: number())),
+                .packetsCounted(
+                    PacketsCounted(
+                        track: number(),
+                        received: number(),
+                        lost: number(),
+                        repaired: Bool.random() ? number() : nil
+                    )
+                ),
+            ]
+            for record in records {
+                let nanoseconds: Int64 = number()
+                let line = try Self.line(record, at: nanoseconds)
+                #expect(JournalLine.text(record, at: nanoseconds) == line, "\(record) at \(nanoseconds)")
+            }
+        }
+    }
+
+    @Test func otherRecordsAreTheEncoders() {
+        let marker = JournalRecord.marker(Marker(name: "mark"))
+        let mended = TrackMended(track: 1, rtpTime: 2, units: 3)
+        for record in [marker, .trackMended(mended)] {
+            #expect(JournalLine.text(record, at: 1) == nil)
+        }
     }
 
     /// Every line that is a byte away from one of ours is either left to the decoder or read as the decoder reads it.

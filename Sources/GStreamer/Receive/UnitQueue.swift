@@ -22,14 +22,15 @@ public final class UnitQueue: @unchecked Sendable {
 
     /// Waits for the next item and hands it to `body` with its bytes, which are valid during the call only.
     ///
-    /// The reader's thread only; blocks for at most `timeout`.
+    /// The reader's thread only; blocks for at most `timeout`, and not at all if that is zero.
     /// - Returns: false if no item came or the queue was woken.
     public func next(
         timeout: Duration,
         _ body: (ReceivedItem, UnsafeRawBufferPointer) -> Void
     ) -> Bool {
         var item = CTapedeckItem()
-        let microseconds = Int64(timeout.seconds * 1_000_000)
+        // A deadline of now would be slept for.
+        let microseconds = timeout > .zero ? Int64(timeout.seconds * 1_000_000) : -1
         guard CTapedeck_queue_pop(self.pointer, &item, microseconds) else { return false }
         defer { CTapedeck_item_release(&item) }
         let bytes = UnsafeRawBufferPointer(start: item.data, count: item.size)

@@ -52,9 +52,15 @@ final class RecorderExchange: Sendable {
 
     /// Makes a call to the session; does not wait, and does nothing if the thread is over.
     ///
-    /// - Parameter isSpare: whether it is dropped if many orders wait.
-    func tell(isSpare: Bool = false, _ perform: @escaping @Sendable (inout RecordingSession) -> Void) {
-        self.put(Order(perform: perform, isDone: nil), isSpare: isSpare)
+    /// - Parameters:
+    ///   - isSpare: whether it is dropped if many orders wait.
+    ///   - wakes: false if it can wait until the thread is awake for something else, 1 s at most.
+    func tell(
+        isSpare: Bool = false,
+        wakes: Bool = true,
+        _ perform: @escaping @Sendable (inout RecordingSession) -> Void
+    ) {
+        self.put(Order(perform: perform, isDone: nil), isSpare: isSpare, wakes: wakes)
     }
 
     /// Makes a call to the session when it has taken all units that are in the queue now.
@@ -81,13 +87,13 @@ final class RecorderExchange: Sendable {
     }
 
     @discardableResult
-    private func put(_ order: Order, isSpare: Bool = false) -> Bool {
+    private func put(_ order: Order, isSpare: Bool = false, wakes: Bool = true) -> Bool {
         let isTaken = self.orders.withLock { orders in
             guard orders.life != .over, !isSpare || orders.waiting.count < Self.spareLimit else { return false }
             orders.waiting.append(order)
             return true
         }
-        if isTaken { self.queue.wake() }
+        if isTaken, wakes { self.queue.wake() }
         return isTaken
     }
 

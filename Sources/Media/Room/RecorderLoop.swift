@@ -19,13 +19,11 @@ struct RecorderLoop: ~Copyable {
     private static let idleWait = Duration.seconds(1)
     private static let tickInterval = Duration.milliseconds(50)
     private static let publishingInterval = Duration.milliseconds(100)
-    /// Where files are forced to the disk: one at a time in a process, however many rooms it records.
-    private static let synchroniser = DispatchQueue(label: "recorder.synchroniser")
 
     private let exchange: RecorderExchange
+    private let synchroniser: Synchroniser
     private let logger: Logger
     private let onEvent: @Sendable (RecorderEvent) -> Void
-    private let onPicture: (@Sendable (WrittenPicture) -> Void)?
     private var session: RecordingSession
     /// Empty but for the moment in which they are performed; kept for its memory.
     private var actions: [RecordingAction] = []
@@ -42,10 +40,10 @@ struct RecorderLoop: ~Copyable {
         onPicture: (@Sendable (WrittenPicture) -> Void)?
     ) {
         self.exchange = exchange
+        self.synchroniser = .of(storage: settings.storage)
         self.logger = logger
         self.onEvent = onEvent
-        self.onPicture = onPicture
-        self.session = RecordingSession(settings: settings) { Runtime.monotonicNanoseconds }
+        self.session = RecordingSession(settings: settings, onPicture: onPicture) { Runtime.monotonicNanoseconds }
         self.stalls = StallWatch(at: Runtime.monotonicNanoseconds, suspended: Runtime.suspendedNanoseconds)
         self.publish()
         self.performActions()
@@ -68,22 +66,32 @@ struct RecorderLoop: ~Copyable {
         }
     }
 
-    /// Handles one item, or a tick when none comes; false if none came.
+    /// Handles one item, or the end of a round of them, or a tick when none comes; false if none came.
+    ///
+    /// Units of a round go to the kernel together when no other waits, at once: after 100 ms at the latest.
     private mutating func turn() -> Bool {
         let queue = self.exchange.queue
+        let endsRound = self.session.hasGathered
         let mayRest = self.session.isIdle && self.life == .goesOn
-        let came = queue.next(timeout: mayRest ? Self.idleWait : Self.longestWait) { item, bytes in
+        let wait = endsRound ? .zero : mayRest ? Self.idleWait : Self.longestWait
+        let came = queue.next(timeout: wait) { item, bytes in
             // First: the track of a unit may have come since the last turn.
             self.performOrders()
             self.noteSign(at: item.arrivalNanoseconds)
             self.take(item, bytes)
         }
-        if !came { self.performOrders() }
+        if !came {
+            self.session.writeGathered()
+            self.performActions()
+            self.performOrders()
+        }
+        let hasWaited = !came && !endsRound
         let now = Runtime.monotonicNanoseconds
-        if !came { self.noteSign(at: now) }
+        if hasWaited { self.noteSign(at: now) }
         // While units come it need not be looked after each of them; after the last thing nothing may come for a while.
-        let isDue = !came || self.session.isIdle || now - self.lastTick >= Self.tickInterval.nanoseconds
-        guard isDue else { return came }
+        let distance = came ? Self.longestWait : Self.tickInterval
+        let isDue = hasWaited || self.session.isIdle || now - self.lastTick >= distance.nanoseconds
+        guard isDue else { return !hasWaited }
         self.lastTick = now
         if let length = self.stalls.suspended(for: Runtime.suspendedNanoseconds) {
             self.noteStall(length, isSuspended: true)
@@ -93,8 +101,8 @@ struct RecorderLoop: ~Copyable {
         let isLast = self.session.isIdle
         if isLast || now - self.lastPublished >= Self.publishingInterval.nanoseconds { self.publish() }
         // Nothing came, so nothing waits that would distinguish a disk which stopped us from a process that stood still.
-        if !came { self.stalls.wasAwake(at: Runtime.monotonicNanoseconds) }
-        return came
+        if hasWaited { self.stalls.wasAwake(at: Runtime.monotonicNanoseconds) }
+        return !hasWaited
     }
 
     private mutating func noteSign(at instant: Int64) {
@@ -111,9 +119,8 @@ struct RecorderLoop: ~Copyable {
     private mutating func take(_ item: ReceivedItem, _ bytes: UnsafeRawBufferPointer) {
         switch item {
         case .unit(let unit):
-            let result = self.session.unitCame(ReceivedUnit(unit), bytes)
+            _ = self.session.unitCame(ReceivedUnit(unit), bytes)
             self.performActions()
-            if let onPicture = self.onPicture, case .picture(let picture) = result { onPicture(picture) }
         case .senderReport(let report):
             self.session.reportCame(ReceivedReport(report))
             self.performActions()
@@ -129,6 +136,7 @@ struct RecorderLoop: ~Copyable {
     }
 
     private mutating func perform(_ order: RecorderExchange.Order) {
+        self.session.writeGathered()
         order.perform(&self.session)
         self.performActions()
         guard let isDone = order.isDone else { return }
@@ -152,6 +160,8 @@ struct RecorderLoop: ~Copyable {
 
     private mutating func publish() {
         self.lastPublished = Runtime.monotonicNanoseconds
+        // The status is what the files have.
+        self.session.writeGathered()
         let (status, lag) = (self.session.status, self.session.takeLag())
         self.exchange.published.withLock { published in
             published.status = status
@@ -191,9 +201,12 @@ struct RecorderLoop: ~Copyable {
                 exchange.tell { [failure] in $0.completed(completion, failure: failure) }
             }
         case .synchronise(let round):
-            Self.synchroniser.async { [exchange = self.exchange] in
+            self.synchroniser.add { [exchange = self.exchange] in
                 let failures = round.perform()
-                exchange.tell { $0.synchronised(failures: failures) }
+                // What went well can wait for the next unit.
+                return { cost in
+                    exchange.tell(wakes: !failures.isEmpty) { $0.synchronised(failures: failures, cost: cost) }
+                }
             }
         case .tellStarted(let folder, let part):
             self.logger.notice("recording started", metadata: .tagged([.recordingPath: "\(folder.path)"]))

@@ -71,7 +71,7 @@ enum JournalTarget {
             )
             for unit in 0..<5 as Range<Int64> {
                 _ = try [UInt8](repeating: 0x78, count: 20).withUnsafeBytes {
-                    try writer.write(
+                    try writer.gather(
                         $0,
                         Bitstream.inspect(codec, $0),
                         rtpTime: 960 * unit,
