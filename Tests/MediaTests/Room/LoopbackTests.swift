@@ -241,7 +241,7 @@ struct LoopbackTests {
     func oneThreadReadsTheConnectionsOfAProcess() async throws {
         let wereShared = Mutex(false)
         let isDone: @Sendable (RecorderThread, RoomSession) -> Bool = { recorder, _ in
-            if PacketReaders.counters.connections >= 2 { wereShared.withLock { $0 = true } }
+            if ReceivePath.sharedConnections >= 2 { wereShared.withLock { $0 = true } }
             return wereShared.withLock { $0 } && recorder.status.tracks.count == 2
                 && recorder.status.tracks.allSatisfy { $0.duration > .seconds(4) }
         }
