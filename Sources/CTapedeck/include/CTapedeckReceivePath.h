@@ -15,8 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/// What one connection does with the packets that it receives. It outlives its owner where elements, each of which has a
-/// reference, do.
+/// The receiving side of one connection. Reference counted: its owner holds one, and so does each element and probe.
 typedef struct CTapedeckReceivePath CTapedeckReceivePath;
 
 typedef struct {
@@ -30,7 +29,7 @@ typedef struct {
     bool takes_whole_way;
 } CTapedeckReceivePathSettings;
 
-/// What a path reports, each once.
+/// Reports of a path, each once.
 typedef enum {
     /// A packet of a source beyond, or of a payload type beyond, is refused.
     CTAPEDECK_PATH_SOURCE_REFUSED = 1,

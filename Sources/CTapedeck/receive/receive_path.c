@@ -185,7 +185,7 @@ CTapedeckPathCounters CTapedeck_receive_path_counters(CTapedeckReceivePath *path
     };
 }
 
-// From the end of the way to its beginning: a packet under way waits rather than to be missing.
+// Counters behind rtpsession before those in front of it: a packet under way waits rather than to be missing.
 static CTapedeckSourceCount count_of(PathSource *source, bool has_session) {
     CTapedeckSourceCount count = {
         .ssrc = source->ssrc,

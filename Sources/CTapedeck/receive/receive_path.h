@@ -18,7 +18,7 @@ typedef struct {
     /// Its reorder buffer while that is open; under the path's lock.
     GstElement *buffer;
 
-    // The members up to `passed` are written by the holder of the stream lock of srtpdec's sink; any thread reads the atomic ones.
+    // Up to `passed`: written by the holder of the stream lock of srtpdec's sink; any thread reads the atomic ones.
     bool is_known;
     /// When a packet of it last took the way through rtpbin though it need not have.
     int64_t last_long;
@@ -139,8 +139,8 @@ const char *receive_path_factory(GstElement *element);
 bool receive_path_is_ready(GstPad *pad);
 
 /// Walks against the flow from a source pad, over elements with one sink and through walls of bins, and calls `sees` for each
-/// element with the pad at which it was reached, until that returns false. From a sink pad it walks with the flow, up to the first
-/// element.
+/// element with the pad at which it was reached, until that returns false. From a sink pad it walks with the flow, as far as the
+/// first element.
 void receive_path_walk(GstPad *from, bool (*sees)(void *user, GstPad *pad, GstElement *element), void *user);
 
 /// Adds to a counter that any thread adds to; what is negative wraps and so subtracts.

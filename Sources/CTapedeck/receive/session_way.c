@@ -48,7 +48,7 @@ static GstPadProbeReturn on_passed(GstPad *pad, GstPadProbeInfo *info, gpointer 
     return GST_PAD_PROBE_HANDLED;
 }
 
-// What follows srtpdec.
+// The element behind srtpdec.
 typedef struct {
     ReceivePath *path;
     bool is_linked;
@@ -85,7 +85,7 @@ static bool only_passes(GstElement *element) {
     return passes;
 }
 
-// What is on the way up from a track's pad.
+// Elements on the way up from a track's pad.
 typedef struct {
     GstElement *buffer;
     bool has_session;

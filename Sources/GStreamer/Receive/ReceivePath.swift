@@ -9,7 +9,7 @@ public final class ReceivePath: @unchecked Sendable {
     // The C path counts with atomics and locks its table; all else in it belongs to the streaming thread.
     let pointer: OpaquePointer
 
-    /// What a path reports, each once.
+    /// Reports of a path, each once.
     enum Event: Hashable {
         /// A packet was refused: it is of a source beyond, or of a payload type beyond.
         case sourceRefused

@@ -53,7 +53,7 @@ public struct SourceCounters: Sendable, Hashable {
         }
     }
 
-    /// What a path counted.
+    /// The counts of a path.
     init(_ counts: CTapedeckSourceCount) {
         self.init(ssrc: counts.ssrc)
         withUnsafeBytes(of: counts.payload_types) { types in
