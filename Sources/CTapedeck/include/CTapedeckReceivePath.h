@@ -67,6 +67,9 @@ void CTapedeck_receive_path_ask(CTapedeckReceivePath *path, uint32_t ssrc, bool 
 void CTapedeck_receive_path_close(CTapedeckReceivePath *path);
 
 typedef struct {
+    /// Packets that were read from the sockets, if packets gather, and how often these were looked at for that.
+    uint64_t packets_read;
+    uint64_t looks;
     /// Sources that were let in.
     uint32_t sources;
     /// Packets of sources and payload types beyond.

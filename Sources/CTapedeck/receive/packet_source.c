@@ -47,9 +47,6 @@ typedef struct {
     ReceivePath *path;
     guint gather_milliseconds;
     guint packets_per_look;
-    // How often the sockets were looked at, and what that brought.
-    atomic_uint_fast64_t looks;
-    atomic_uint_fast64_t packets_read;
     GMainContext *context;
     // While it plays, and may share; NULL else.
     CTapedeckReaderPlace *place;
@@ -82,15 +79,8 @@ typedef struct {
     GstPushSrcClass parent;
 } TapedeckPacketSourceClass;
 
-// Properties that webrtcbin sets, and ours.
-enum {
-    PROPERTY_NONE,
-    PROPERTY_AGENT,
-    PROPERTY_STREAM,
-    PROPERTY_COMPONENT,
-    PROPERTY_LOOKS,
-    PROPERTY_PACKETS,
-};
+// Properties that webrtcbin sets.
+enum { PROPERTY_NONE, PROPERTY_AGENT, PROPERTY_STREAM, PROPERTY_COMPONENT };
 
 G_DEFINE_TYPE(TapedeckPacketSource, tapedeck_packet_source, GST_TYPE_PUSH_SRC)
 
@@ -175,8 +165,10 @@ static void look(TapedeckPacketSource *self, bool waits) {
     }
     self->looked = CTapedeck_monotonic_nanoseconds();
     check_socket(self, self->looked);
-    atomic_fetch_add_explicit(&self->looks, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&self->packets_read, self->brought, memory_order_relaxed);
+    if (self->path != NULL) {
+        atomic_fetch_add(&self->path->looks, 1);
+        atomic_fetch_add(&self->path->packets_read, self->brought);
+    }
     self->window_packets += self->brought;
     int64_t elapsed = self->looked - self->window_start;
     if (elapsed < RATE_WINDOW_NANOSECONDS) return;
@@ -314,12 +306,6 @@ static void get_property(GObject *object, guint property, GValue *value, GParamS
         case PROPERTY_COMPONENT:
             g_value_set_uint(value, self->component);
             break;
-        case PROPERTY_LOOKS:
-            g_value_set_uint64(value, atomic_load(&self->looks));
-            break;
-        case PROPERTY_PACKETS:
-            g_value_set_uint64(value, atomic_load(&self->packets_read));
-            break;
         default:
             G_OBJECT_WARN_INVALID_PROPERTY_ID(object, property, specification);
     }
@@ -367,13 +353,6 @@ static void tapedeck_packet_source_class_init(TapedeckPacketSourceClass *class) 
     g_object_class_install_property(
         object, PROPERTY_COMPONENT,
         g_param_spec_uint("component", "Component", "The stream's component", 0, G_MAXUINT, 0, flags));
-    GParamFlags counter = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
-    g_object_class_install_property(
-        object, PROPERTY_LOOKS,
-        g_param_spec_uint64("looks", "Looks", "How often the sockets were looked at", 0, G_MAXUINT64, 0, counter));
-    g_object_class_install_property(
-        object, PROPERTY_PACKETS,
-        g_param_spec_uint64("packets", "Packets", "How many packets that brought", 0, G_MAXUINT64, 0, counter));
     gst_element_class_add_static_pad_template(element, &source_template);
     gst_element_class_set_static_metadata(element, "Packet source", "Source/Network",
                                           "Reads from an ICE agent, many packets at a time", "Tapedeck");

@@ -174,7 +174,11 @@ bool receive_path_accepts(ReceivePath *path, uint8_t payload_type) {
 }
 
 CTapedeckPathCounters CTapedeck_receive_path_counters(CTapedeckReceivePath *path) {
+    // Before the looks: one may come between.
+    uint64_t packets_read = atomic_load(&path->packets_read);
     return (CTapedeckPathCounters){
+        .packets_read = packets_read,
+        .looks = atomic_load(&path->looks),
         .sources = atomic_load_explicit(&path->known_sources, memory_order_relaxed),
         .refused = counter_read(&path->refused),
         .decrypted = counter_read(&path->decrypted),

@@ -65,6 +65,9 @@ typedef struct CTapedeckReceivePath {
 
     // Socket.
     atomic_bool reads_socket;
+    /// How often the sockets were looked at, and how many packets that brought.
+    atomic_uint_fast64_t looks;
+    atomic_uint_fast64_t packets_read;
 
     // Queue. References only to what is behind it: the probes that use the rest are on its own pads, and go with them.
     atomic_bool bypasses_queue;
