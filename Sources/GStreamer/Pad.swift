@@ -54,9 +54,4 @@ public final class Pad: @unchecked Sendable {
     public func requestKeyframe() {
         _ = CGst_request_keyframe(self.pointer)
     }
-
-    /// Lets the reorder buffer behind a source pad of webrtcbin ask the sender for packets that are missing, or not.
-    func setRetransmission(_ asks: Bool) {
-        _ = CGst_set_retransmission(self.pointer, asks ? 1 : 0)
-    }
 }

@@ -14,8 +14,8 @@ final class PadHold: @unchecked Sendable {
     /// Before the pad's first packet.
     ///
     /// - Parameter source: where packets are counted that no tap takes, and for which source.
-    init(_ pad: Pad, counting source: (streams: SourceStreams, ssrc: UInt32)? = nil) {
-        self.pointer = CTapedeck_hold_new(pad.pointer, source?.streams.pointer, source?.ssrc ?? 0)
+    init(_ pad: Pad, counting source: (path: ReceivePath, ssrc: UInt32)? = nil) {
+        self.pointer = CTapedeck_hold_new(pad.pointer, source?.path.pointer, source?.ssrc ?? 0)
         self.pad = pad
     }
 

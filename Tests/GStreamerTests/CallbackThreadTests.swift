@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CGStreamer
+import CTapedeck
 import Foundation
 import Testing
 
@@ -165,8 +166,11 @@ extension AllGStreamer {
             }
             #expect(await eventually { read() && units.count >= 5 })
             #expect(units.all.allSatisfy { $0.tap == 9 })
-            #expect(await eventually { read() && ReceivePath.shortPackets >= 5 && ReceivePath.longPackets >= 1 })
-            #expect(receiver.bin.decryptedPackets >= 5)
+            let path = bin.path
+            #expect(
+                await eventually { read() && path.counters.short_packets >= 5 && path.counters.long_packets >= 1 }
+            )
+            #expect(path.counters.decrypted >= 5)
             #expect(units.all.allSatisfy { $0.lostPackets == 0 && !$0.isTruncated })
             // A keyframe request goes the whole way back, and the fan-out stops it before the payloader.
             let before = consumer.counters.pushed

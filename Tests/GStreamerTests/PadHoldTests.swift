@@ -12,7 +12,7 @@ extension AllGStreamer {
         /// A pad of a bin that packets come out of, held and counted.
         private final class Held {
             let feed: HandFeed
-            let streams = SourceStreams()
+            let path = ReceivePath(maximumSources: 1)
             let passed = Log<UInt64>()
             private let sink: Pad
             private var hold: PadHold?
@@ -22,7 +22,7 @@ extension AllGStreamer {
                 let pipeline = try Pipeline(launch: "fakesink name=sink async=false sync=false") { _ in }
                 let branch = try pipeline.add(branch: "identity name=in")
                 self.sink = try pipeline.element(named: "sink").staticPad("sink")
-                self.hold = PadHold(try branch.staticPad("src"), counting: (self.streams, 7))
+                self.hold = PadHold(try branch.staticPad("src"), counting: (self.path, 7))
                 self.feed = try HandFeed(feeding: pipeline, into: "in", caps: "application/x-rtp")
                 self.sink.observe { [passed] packet in
                     passed.append(packet.number)
@@ -48,9 +48,7 @@ extension AllGStreamer {
                 self.hold = nil
             }
 
-            var counts: SourceCounters {
-                self.streams.counts.reduce(into: SourceCounters(ssrc: 7)) { $0.add($1) }
-            }
+            var counts: SourceCounters { self.path.sources.first ?? SourceCounters(ssrc: 7) }
         }
 
         @Test(arguments: [true, false])
@@ -91,8 +89,8 @@ extension AllGStreamer {
         @Test
         func whatNobodyTookWasDropped() async throws {
             var held: Held? = try Held()
-            let streams = try #require(held?.streams)
-            func counts() -> SourceCounters { streams.counts.reduce(into: SourceCounters(ssrc: 7)) { $0.add($1) } }
+            let path = try #require(held?.path)
+            func counts() -> SourceCounters { path.sources.first ?? SourceCounters(ssrc: 7) }
             held?.push(0..<10)
             #expect(counts().waiting == 10)
             held?.forget()

@@ -15,7 +15,7 @@ extension AllGStreamer {
             let feed: HandFeed
             let bin: Element
             let packets = Log<SeenBuffer>()
-            let streams = SourceStreams()
+            let path = ReceivePath(maximumSources: 4)
 
             init(latencyMilliseconds: Int) throws {
                 self.feed = try HandFeed(
@@ -27,7 +27,7 @@ extension AllGStreamer {
                     caps: "application/x-rtp,media=video,clock-rate=90000,encoding-name=VP8,payload=96"
                 )
                 self.bin = try self.feed.pipeline.element(named: "bin")
-                CTapedeck_use_reorder_buffers(self.bin.pointer, self.streams.pointer)
+                self.path.met(self.bin)
             }
 
             /// Nothing is linked behind the bin: that its packets go nowhere is no concern of the buffers.
@@ -52,8 +52,7 @@ extension AllGStreamer {
 
             /// The counts of a source.
             func counts(of source: UInt32 = 1) -> SourceCounters {
-                self.streams.counts.filter { $0.ssrc == source }
-                    .reduce(into: SourceCounters(ssrc: source)) { $0.add($1) }
+                self.path.sources.first { $0.ssrc == source } ?? SourceCounters(ssrc: source)
             }
 
             /// Takes units of what comes out of the first buffer.
@@ -104,7 +103,7 @@ extension AllGStreamer {
                 }
             }
 
-            func finish() { CTapedeck_finish_reorder_buffers(self.bin.pointer) }
+            func finish() { self.path.close() }
         }
 
         /// Packets after one that will not come any more, when a call ends.
@@ -159,7 +158,7 @@ extension AllGStreamer {
             defer { receiver.feed.stop() }
             for sequence in [0, 1, 2] as [UInt16] { receiver.push(sequence) }
             let tap = try receiver.tap(depayloading)
-            receiver.streams.accept([96])
+            receiver.path.accept([96])
             // A keyframe of VP8 and inter frames.
             let frame = { (isKeyframe: Bool) in [0x10, isKeyframe ? 0 : 1] + [UInt8](repeating: 7, count: 12) }
             receiver.push(3, payload: frame(true))
@@ -179,7 +178,7 @@ extension AllGStreamer {
             let counts = receiver.counts()
             #expect(counts.notAccepted == 68 && counts.entered == 105 && counts.waiting == 0)
             // They may be agreed on later.
-            receiver.streams.accept([13])
+            receiver.path.accept([13])
             receiver.push(107, type: 13, payload: frame(false))
             #expect(receiver.counts().notAccepted == 68 && tap.counters.packets == 35)
         }
@@ -189,7 +188,7 @@ extension AllGStreamer {
             let receiver = try Receiver(latencyMilliseconds: 60_000)
             defer { receiver.feed.stop() }
             for sequence in [0, 1, 2] as [UInt16] { receiver.push(sequence) }
-            receiver.streams.accept([96])
+            receiver.path.accept([96])
             let tap = try receiver.tap(.h264)
             try receiver.watch()
             for sequence in 3..<30 as Range<UInt16> { receiver.push(sequence, type: sequence % 4 == 0 ? 97 : 96) }

@@ -45,10 +45,10 @@ extension AllGStreamer {
         /// An `srtpdec` that has the key, with a guard in front of it.
         private final class Receiver {
             let feed: HandFeed
-            let sources: SourceGuard
+            let path: ReceivePath
             let media = Log<SeenBuffer>()
             let control = Log<SeenBuffer>()
-            private let reasons = Log<SourceGuard.Refusal>()
+            private let reasons = Log<ReceivePath.Event>()
             let requests = KeyRequests()
 
             /// - Parameters:
@@ -80,10 +80,10 @@ extension AllGStreamer {
                 let function = unsafeBitCast(answer, to: UnsafeMutableRawPointer.self)
                 let user = Unmanaged.passRetained(self.requests).toOpaque()
                 _ = CGst_connect(receiver.pointer, "request-key", function, user, releaseClosure)
-                self.sources = SourceGuard(of: receiver, maximumSources: maximumSources, decrypts: decrypts) {
-                    [reasons] in
+                self.path = ReceivePath(maximumSources: maximumSources, takesWholeWay: !decrypts) { [reasons] in
                     reasons.append($0)
                 }
+                self.path.met(receiver)
                 for (name, log) in [("media", self.media), ("control", self.control)] {
                     try self.feed.pipeline.element(named: name).staticPad("sink").observe { packet in
                         log.append(packet)
@@ -97,16 +97,11 @@ extension AllGStreamer {
             }
 
             /// How often something was said to be refused for a reason.
-            func refusals(_ reason: SourceGuard.Refusal = .source) -> Int { self.reasons.all.count { $0 == reason } }
-
-            /// The counts of each source that media came of.
-            var counters: [SourceCounters] {
-                self.sources.counts.map { counts in
-                    var counters = SourceCounters(ssrc: counts.ssrc)
-                    counters.add(counts)
-                    return counters
-                }
+            func refusals(_ reason: ReceivePath.Event = .sourceRefused) -> Int {
+                self.reasons.all.count { $0 == reason }
             }
+
+            var counters: CTapedeckPathCounters { self.path.counters }
 
             /// Streams that srtpdec made: the guard asked for the key once.
             var streams: Int { max(0, self.requests.count - 1) }
@@ -145,9 +140,9 @@ extension AllGStreamer {
             let second = (1...10).map { Self.packet(of: $0, sequence: 1) }
             receiver.push(try Self.protected(first + second))
             #expect(receiver.media.all.map(\.bytes) == Array(first.prefix(4) + second.prefix(4)))
-            #expect(receiver.sources.sources == 4)
-            #expect(receiver.sources.refusedPackets == 12)
-            #expect(receiver.sources.decryptedPackets == 0 && receiver.sources.goesThrough)
+            #expect(receiver.counters.sources == 4)
+            #expect(receiver.counters.refused == 12)
+            #expect(receiver.counters.decrypted == 0 && receiver.counters.goes_through)
             #expect(receiver.refusals() == 1)
             #expect(receiver.streams == 4)
         }
@@ -170,16 +165,16 @@ extension AllGStreamer {
                 let sequence = UInt16(truncatingIfNeeded: 65_535 + 99 * 700 + step)
                 return Self.packet(of: 1, sequence: sequence)
             }
-            let before = receiver.sources.forgedPackets
+            let before = receiver.counters.forged
             receiver.push(try Self.protected(forged, key: Self.otherKey))
             let plain = packets.map { packet -> [UInt8] in
                 guard packet[0] != 0x80 else { return packet }
                 return [0x80] + Array(packet[1..<12]) + Array(packet[20...])
             }
             #expect(receiver.media.all.map(\.bytes) == plain)
-            #expect(receiver.sources.decryptedPackets == 400 && !receiver.sources.goesThrough)
-            #expect(receiver.sources.sources == 4 && receiver.streams == 0)
-            #expect(receiver.sources.forgedPackets == before + 20 && receiver.refusals(.key) == 1)
+            #expect(receiver.counters.decrypted == 400 && !receiver.counters.goes_through)
+            #expect(receiver.counters.sources == 4 && receiver.streams == 0)
+            #expect(receiver.counters.forged == before + 20 && receiver.refusals(.keyRefused) == 1)
         }
 
         /// A key of another kind, and a connection that shall go the whole way.
@@ -197,8 +192,8 @@ extension AllGStreamer {
             let options = hasOtherKey ? "rtp-cipher=aes-256-icm rtcp-cipher=aes-256-icm" : ""
             receiver.push(try Self.protected(packets, key: key, options: options))
             #expect(receiver.media.all.map(\.bytes) == packets)
-            #expect(receiver.sources.decryptedPackets == 0 && receiver.sources.goesThrough)
-            #expect(receiver.sources.sources == 4 && receiver.streams == 4)
+            #expect(receiver.counters.decrypted == 0 && receiver.counters.goes_through)
+            #expect(receiver.counters.sources == 4 && receiver.streams == 4)
         }
 
         /// Media may overtake the end of the handshake.
@@ -211,13 +206,13 @@ extension AllGStreamer {
             let report = try Self.protected([Self.report(of: 2)], isControl: true)
             receiver.requests.hasKey.store(false, ordering: .relaxed)
             receiver.push(Array(protected[..<20]) + report + Array(protected[20..<30]))
-            #expect(receiver.media.count == 0 && receiver.control.count == 0 && receiver.sources.sources == 0)
+            #expect(receiver.media.count == 0 && receiver.control.count == 0 && receiver.counters.sources == 0)
             receiver.requests.hasKey.store(true, ordering: .relaxed)
             receiver.push(Array(protected[30...]))
             #expect(receiver.media.all.map(\.bytes) == packets)
             #expect(receiver.control.count == 1)
-            #expect(receiver.sources.sources == 4 && receiver.sources.refusedPackets == 0)
-            #expect(receiver.sources.forgedPackets == 0)
+            #expect(receiver.counters.sources == 4 && receiver.counters.refused == 0)
+            #expect(receiver.counters.forged == 0)
         }
 
         /// A peer that never ends its handshake fills no memory.
@@ -259,7 +254,7 @@ extension AllGStreamer {
                 let receiver = try Receiver(maximumSources: 4, hasSession: true, decrypts: decrypts)
                 defer { receiver.feed.stop() }
                 receiver.push(order.map { arrivals[$0].packet })
-                return (media: receiver.media.all.map(\.bytes), decrypted: receiver.sources.decryptedPackets)
+                return (media: receiver.media.all.map(\.bytes), decrypted: receiver.counters.decrypted)
             }
             #expect(found[0].media == found[1].media)
             #expect(found[0].media.count > 4000)
@@ -274,7 +269,7 @@ extension AllGStreamer {
             #expect(protected.allSatisfy { $0.count == packets[0].count + 4 })
             receiver.push(protected)
             #expect(receiver.media.all.map(\.bytes) == packets)
-            #expect(receiver.sources.decryptedPackets == 40 && !receiver.sources.goesThrough)
+            #expect(receiver.counters.decrypted == 40 && !receiver.counters.goes_through)
         }
 
         /// rtpbin keeps elements for each payload type of a source.
@@ -291,9 +286,9 @@ extension AllGStreamer {
             receiver.push(try Self.protected(packets.reversed(), key: Self.otherKey))
             receiver.push(try Self.protected(packets))
             #expect(receiver.media.all.map(\.bytes) == Array(packets.prefix(8) + packets.suffix(1)))
-            #expect(receiver.sources.sources == 1)
-            #expect(receiver.sources.refusedPackets == 4 && receiver.refusals() == 1)
-            let counters = receiver.counters
+            #expect(receiver.counters.sources == 1)
+            #expect(receiver.counters.refused == 4 && receiver.refusals() == 1)
+            let counters = receiver.path.sources
             #expect(counters.map(\.packets) == [[96: 1, 97: 1, 98: 1, 99: 1, 100: 1, 101: 1, 102: 1, 103: 2]])
             #expect(counters.map(\.typesBeyond) == [4] && counters.map(\.outOfSequence) == [0])
         }
@@ -313,7 +308,7 @@ extension AllGStreamer {
             packets += [Self.packet(of: 4), Self.packet(of: 1, sequence: 30_000), Self.packet(of: 2, sequence: 25)]
             receiver.push(try Self.protected(packets))
             receiver.push(try Self.protected([Self.packet(of: 1, sequence: 50)], key: Self.otherKey))
-            let counters = receiver.counters
+            let counters = receiver.path.sources
             #expect(counters.map(\.ssrc) == [1, 2, 3, 4])
             #expect(counters.map(\.packets) == [[96: 51], [96: 26], [96: 17], [96: 1]])
             #expect(counters.map(\.outOfSequence) == [1, 0, 0, 1])
@@ -346,17 +341,17 @@ extension AllGStreamer {
             receiver.push(try Self.protected(Array(packets[1..<20]), key: Self.otherKey))
             receiver.push(try Self.protected([packets[20]]))
             #expect(receiver.media.all.map(\.bytes) == [packets[0], packets[20]])
-            #expect(receiver.sources.refusedPackets == 0)
+            #expect(receiver.counters.refused == 0)
         }
 
         @Test func sourcesBeyondAreDroppedWhereASessionFollows() throws {
             let receiver = try Receiver(maximumSources: 4, hasSession: true)
             defer { receiver.feed.stop() }
             receiver.push(try Self.protected((100..<120).map { Self.packet(of: $0) }, key: Self.otherKey))
-            #expect(receiver.sources.sources == 0)
+            #expect(receiver.counters.sources == 0)
             receiver.push(try Self.protected((1...10).map { Self.packet(of: $0) }))
-            #expect(receiver.media.count == 4 && receiver.sources.sources == 4)
-            #expect(receiver.sources.refusedPackets == 6 && receiver.refusals() == 1)
+            #expect(receiver.media.count == 4 && receiver.counters.sources == 4)
+            #expect(receiver.counters.refused == 6 && receiver.refusals() == 1)
         }
 
         @Test func forgedPacketsTakeNoPlace() throws {
@@ -366,12 +361,12 @@ extension AllGStreamer {
             receiver.push(
                 try Self.protected((200..<300).map { Self.report(of: $0) }, key: Self.otherKey, isControl: true)
             )
-            #expect(receiver.sources.sources == 0)
+            #expect(receiver.counters.sources == 0)
             #expect(receiver.streams == 0)
             let packets = (1...4).map { Self.packet(of: $0) }
             receiver.push(try Self.protected(packets))
             #expect(receiver.media.all.map(\.bytes) == packets)
-            #expect(receiver.sources.refusedPackets == 0)
+            #expect(receiver.counters.refused == 0)
             #expect(receiver.streams == 4)
         }
 
@@ -390,7 +385,7 @@ extension AllGStreamer {
             }
             receiver.push([[], [0x80], [0x80, 96, 0, 0, 0, 0, 0, 0]])
             #expect(receiver.streams == 1)
-            #expect(receiver.sources.sources == 1)
+            #expect(receiver.counters.sources == 1)
             #expect(receiver.media.count == 1 && receiver.control.count == 0)
         }
 
@@ -402,11 +397,11 @@ extension AllGStreamer {
             }
             receiver.push(try Self.protected(packets))
             #expect(receiver.media.all.map(\.bytes) == (0..<100).map { Self.packet(of: 1, sequence: UInt16($0)) })
-            #expect(receiver.sources.sources == 1 && receiver.streams == 1)
-            #expect(receiver.sources.refusedPackets == 0 && receiver.refusals() == 0)
+            #expect(receiver.counters.sources == 1 && receiver.streams == 1)
+            #expect(receiver.counters.refused == 0 && receiver.refusals() == 0)
             // A later sender still gets a slot.
             receiver.push(try Self.protected((2...4).map { Self.packet(of: $0) }))
-            #expect(receiver.sources.sources == 4 && receiver.media.count == 103)
+            #expect(receiver.counters.sources == 4 && receiver.media.count == 103)
         }
 
         @Test func descriptionsOfOthersAreTakenOffAndTakeNoPlace() throws {
@@ -432,8 +427,8 @@ extension AllGStreamer {
                     report + Self.descriptions(of: [1]), report,
                 ]
             )
-            #expect(receiver.sources.sources == 2 && receiver.streams == 2)
-            #expect(receiver.sources.refusedPackets == 0 && receiver.refusals() == 0)
+            #expect(receiver.counters.sources == 2 && receiver.streams == 2)
+            #expect(receiver.counters.refused == 0 && receiver.refusals() == 0)
         }
 
         /// rtpsession makes a name of each for ever (RFC 3550 section 6.5.8).
@@ -453,7 +448,7 @@ extension AllGStreamer {
                 )
             )
             #expect(receiver.control.all.map(\.bytes) == [report + others, report, report + others])
-            #expect(receiver.sources.refusedPackets == 0)
+            #expect(receiver.counters.refused == 0)
         }
 
         @Test func reportsOfSourcesBeyondAreDropped() throws {
@@ -465,8 +460,8 @@ extension AllGStreamer {
             ]
             receiver.push(try Self.protected(packets, isControl: true))
             #expect(receiver.control.all.map(\.bytes) == [known, Self.report(of: 4)])
-            #expect(receiver.sources.sources == 4)
-            #expect(receiver.sources.refusedPackets == 2)
+            #expect(receiver.counters.sources == 4)
+            #expect(receiver.counters.refused == 2)
             #expect(receiver.refusals() == 1)
             // Those that only reported have none before they send.
             #expect(receiver.streams == 3)

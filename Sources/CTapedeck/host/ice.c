@@ -14,8 +14,11 @@ void CTapedeck_read_candidate(gpointer nice_candidate, CTapedeckCandidate *candi
     candidate->port = nice_address_get_port(&from->addr);
 }
 
-gboolean CTapedeck_selected_relay(gpointer nice_agent, guint stream, guint component,
-                                  char address[CTAPEDECK_ADDRESS_SIZE], uint16_t *port) {
+// Held while a candidate of an agent is read, and while its stream is removed, which frees its candidates.
+static GMutex candidate_lock;
+
+static gboolean read_relay(gpointer nice_agent, guint stream, guint component,
+                           char address[CTAPEDECK_ADDRESS_SIZE], uint16_t *port) {
     NiceCandidate *local = NULL;
     NiceCandidate *remote = NULL;
     if (!nice_agent_get_selected_pair(nice_agent, stream, component, &local, &remote) ||
@@ -28,6 +31,14 @@ gboolean CTapedeck_selected_relay(gpointer nice_agent, guint stream, guint compo
     nice_address_to_string(&server, address);
     *port = nice_address_get_port(&server);
     return TRUE;
+}
+
+gboolean CTapedeck_selected_relay(gpointer nice_agent, guint stream, guint component,
+                                  char address[CTAPEDECK_ADDRESS_SIZE], uint16_t *port) {
+    g_mutex_lock(&candidate_lock);
+    gboolean is_relayed = read_relay(nice_agent, stream, component, address, port);
+    g_mutex_unlock(&candidate_lock);
+    return is_relayed;
 }
 
 // With max-bundle webrtcbin has one stream; the agent counts from 1.
@@ -46,7 +57,11 @@ static void handle_message(const char *domain, GLogLevelFlags level, const char 
 
 void CTapedeck_quiet_agents(void) { g_log_set_handler("libnice", G_LOG_LEVEL_WARNING, handle_message, NULL); }
 
-void CTapedeck_ice_end(gpointer nice_agent) { nice_agent_remove_stream(nice_agent, ONLY_STREAM); }
+void CTapedeck_ice_end(gpointer nice_agent) {
+    g_mutex_lock(&candidate_lock);
+    nice_agent_remove_stream(nice_agent, ONLY_STREAM);
+    g_mutex_unlock(&candidate_lock);
+}
 
 gboolean CTapedeck_rtp_session_round_trip(GstElement *rtp_session, double *seconds) {
     GObject *session = NULL;

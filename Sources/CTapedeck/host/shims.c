@@ -4,9 +4,6 @@
 
 #include <gst/video/video.h>
 
-#include "CTapedeckReorder.h"
-#include "receive/receive_path.h"
-
 GstMessageType CGst_message_type(const GstMessage *message) { return GST_MESSAGE_TYPE(message); }
 
 const char *CGst_message_source_name(const GstMessage *message) {
@@ -185,23 +182,6 @@ gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address) {
 gboolean CGst_request_keyframe(GstPad *pad) {
     // With all headers: rtpsession makes a FIR of no other request.
     return gst_pad_send_event(pad, gst_video_event_new_upstream_force_key_unit(GST_CLOCK_TIME_NONE, TRUE, 0));
-}
-
-gboolean CGst_set_retransmission(GstPad *pad, gboolean asks) {
-    // Behind the reorder buffer are a demultiplexer and a decoder for redundancy, each with one sink, and ghost pads.
-    enum { MAXIMUM_STEPS = 16 };
-    gboolean found = FALSE;
-    GstPad *at = gst_object_ref(pad);
-    for (int step = 0; at != NULL && !found && step < MAXIMUM_STEPS; step++) {
-        GstElement *element;
-        GstPad *before = receive_path_step_up(at, &element);
-        found = element != NULL && CTapedeck_reorder_buffer_set_retransmission(element, asks);
-        gst_clear_object(&element);
-        gst_object_unref(at);
-        at = before;
-    }
-    gst_clear_object(&at);
-    return found;
 }
 
 GstWebRTCSessionDescription *CGst_reply_description(const GstStructure *reply, const char *name) {

@@ -19,14 +19,13 @@
 #include "CTapedeckOutput.h"
 #include "CTapedeckPlaylist.h"
 #include "CTapedeckReader.h"
+#include "CTapedeckReceivePath.h"
 #include "CTapedeckRender.h"
 #include "CTapedeckReorder.h"
 #include "CTapedeckSRTP.h"
 #include "CTapedeckSend.h"
 #include "CTapedeckShims.h"
 #include "CTapedeckSound.h"
-#include "CTapedeckSources.h"
 #include "CTapedeckStill.h"
-#include "CTapedeckStreams.h"
 
 #endif

@@ -45,9 +45,9 @@ void CTapedeck_ice_end(gpointer nice_agent);
 /// instead of libnice's `nicesrc`. Once; any thread.
 ///
 /// Buffers have the time at which the kernel got the packet (`SIOCGSTAMPNS`) as DTS and PTS, which is what rtpsession puts
-/// into transport-wide feedback and jitter; where the kernel does not tell (relayed pairs, TCP), the time of reading. Its
-/// property `gather`, in milliseconds, is how long packets may gather before the thread looks at them; 0, the default,
-/// wakes it for each. Packets gather only at rates at which that saves wake-ups and the socket's buffer has room.
+/// into transport-wide feedback and jitter; where the kernel does not tell (relayed pairs, TCP), the time of reading. Where the
+/// settings of its receive path say so, packets gather before the thread looks at them, at rates at which that saves wake-ups and
+/// the socket's buffer has room; otherwise each wakes it.
 void CTapedeck_use_packet_sources(void);
 
 /// Longest round trip in seconds that a peer's report blocks on our media, or its answers to our receiver reference

@@ -18,7 +18,6 @@
 #include <stdint.h>
 
 #include "CTapedeckSound.h"
-#include "CTapedeckStreams.h"
 
 /// The kind of a popped item.
 typedef enum {
@@ -177,45 +176,6 @@ void CTapedeck_receiver_watch(CTapedeckReceiver *receiver, gpointer rtp_session)
 int64_t CTapedeck_receiver_last_report_nanoseconds(CTapedeckReceiver *receiver);
 /// Sender reports that were not passed on: too many, or too soon after one of the same source. Any thread.
 uint64_t CTapedeck_receiver_dropped_reports(CTapedeckReceiver *receiver);
-
-/// Lets packets go around the queue between webrtcbin's socket and its decryption.
-///
-/// The queue hands every packet to another thread, a wake-up each. While webrtcbin blocks the queue's source pad (until
-/// ICE is connected, and during an ICE restart), and while anything waits in the queue, packets go through it as ever:
-/// the thread that reads the socket must not wait, because ICE lives on it. False: it is another queue, and is left as it is.
-bool CTapedeck_shorten_receive_queue(GstElement *queue);
-
-/// Lets packets of one payload type of a source go from rtpsession to the reorder buffer, and from there to `pad`, a
-/// source pad of webrtcbin that something is linked to. One in 100 ms, and all while any are missing, still take the
-/// path through rtpbin, because rtprtxreceive measures time by them. Control thread.
-///
-/// False, and nothing changes, if there is more on the way than elements that pass on what they know, as of redundancy.
-bool CTapedeck_shorten_receive_path(GstPad *pad, uint32_t ssrc, uint8_t payload_type);
-
-/// Packets of all connections of the process where one may go the short way.
-typedef struct {
-    uint64_t short_packets;
-    uint64_t long_packets;
-} CTapedeckPathCounters;
-
-CTapedeckPathCounters CTapedeck_path_counters(void);
-
-/// Holds what comes out of a ghost pad, a source, that nothing is linked to yet.
-///
-/// The thread that pushes does not wait: it is the one that reads the socket, and ICE lives on it. Bounded: what comes on
-/// top is dropped.
-typedef struct CTapedeckHold CTapedeckHold;
-
-/// Begins to hold; before the pad's first buffer. The caller keeps the pad for as long as it has the hold. `streams` counts what
-/// is held and dropped for the source `ssrc`; it may be NULL.
-CTapedeckHold *CTapedeck_hold_new(GstPad *pad, CTapedeckStreams *streams, uint32_t ssrc);
-/// Links the pad, gives `sink` what was held, in this thread, and lets the data flow. Data that come in between wait.
-/// Without `has_tap` all of it is counted as not taken.
-GstPadLinkReturn CTapedeck_hold_release(CTapedeckHold *hold, GstPad *sink, bool has_tap);
-/// Copies a header extension (RFC 8285), `id` from 1 to 14, of the first held packets that have it; returns its size, 0 if none
-/// has it or it is larger than `capacity`.
-size_t CTapedeck_hold_extension(CTapedeckHold *hold, uint8_t id, uint8_t *value, size_t capacity);
-void CTapedeck_hold_unref(CTapedeckHold *hold);
 
 /// CLOCK_MONOTONIC in nanoseconds: the clock of every arrival time here.
 int64_t CTapedeck_monotonic_nanoseconds(void);

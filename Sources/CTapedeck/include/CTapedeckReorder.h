@@ -12,8 +12,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "CTapedeckStreams.h"
-
 /// The fate of a packet that was put into a window.
 typedef enum {
     /// It is in the window; it, and more, may be taken.
@@ -99,14 +97,5 @@ uint32_t CTapedeck_reorder_window_held(const CTapedeckReorderWindow *window);
 uint64_t CTapedeck_reorder_window_dropped(const CTapedeckReorderWindow *window);
 /// Lets go of what it holds; the next packet is the first one.
 void CTapedeck_reorder_window_clear(CTapedeckReorderWindow *window);
-
-/// Puts our reorder buffer where an rtpbin has its jitter buffers, before there are any. `streams` counts their packets, and has
-/// the payload types that are accepted: packets of others are dropped, and are no gap to taps. It may be NULL.
-void CTapedeck_use_reorder_buffers(GstElement *rtpbin, CTapedeckStreams *streams);
-/// Passes on what waits in the reorder buffers of a bin, in this thread: what is missing will not come any more. Before they are
-/// stopped.
-void CTapedeck_finish_reorder_buffers(GstElement *bin);
-/// Whether this is a reorder buffer, which asks for missing packets from now on, or does not.
-bool CTapedeck_reorder_buffer_set_retransmission(GstElement *element, bool asks);
 
 #endif

@@ -80,9 +80,6 @@ void CGst_webrtc_allow_sending(GstElement *webrtcbin, guint m_line_index);
 gboolean CGst_ice_add_local_address(gpointer ice_agent, const char *address);
 /// Posts a keyframe request upstream from `pad`: a FIR to a peer whose caps have `ccm fir`, else a PLI.
 gboolean CGst_request_keyframe(GstPad *pad);
-/// Lets the reorder buffer that feeds `pad`, a source pad of webrtcbin, ask for what is missing, or not. FALSE if there is
-/// none.
-gboolean CGst_set_retransmission(GstPad *pad, gboolean asks);
 
 /// The field named `name` of a promise's reply, if it is a session description. Transfer full; NULL otherwise.
 /// gst_structure_get is variadic and GST_TYPE_WEBRTC_SESSION_DESCRIPTION a macro.

@@ -3,10 +3,8 @@
 #include <gst/rtp/rtp.h>
 #include <string.h>
 
-#include "CTapedeckReceive.h"
 #include "header_extension.h"
-#include "held_packets.h"
-#include "stream_counts.h"
+#include "receive_path.h"
 
 // Limits of the data that a stream may send before a consumer takes it: some seconds, or one large keyframe.
 enum {
@@ -21,8 +19,8 @@ struct CTapedeckHold {
     // No reference: the pad's probe has one to this.
     GstPad *pad;
     // NULL if nothing is counted; `counts` is of it.
-    CTapedeckStreams *streams;
-    StreamCounts *counts;
+    ReceivePath *path;
+    PathSource *counts;
 
     // The members below are protected by the stream lock of the pad's inner end, through which all data come.
     HeldPackets held;
@@ -33,8 +31,8 @@ struct CTapedeckHold {
 // This many waiting packets wait no more.
 static void note_waiting_over(CTapedeckHold *hold, guint packets, bool are_taken) {
     if (hold->counts == NULL) return;
-    stream_counts_add(&hold->counts->waiting, -(uint64_t)packets);
-    if (!are_taken) stream_counts_add(&hold->counts->not_taken, packets);
+    counter_add(&hold->counts->waiting, -(uint64_t)packets);
+    if (!are_taken) counter_add(&hold->counts->not_taken, packets);
 }
 
 static void unref(gpointer user) {
@@ -42,7 +40,7 @@ static void unref(gpointer user) {
     if (!g_atomic_ref_count_dec(&hold->references)) return;
     note_waiting_over(hold, hold->held.packets.length, false);
     held_packets_clear(&hold->held);
-    if (hold->streams != NULL) CTapedeck_streams_unref(hold->streams);
+    if (hold->path != NULL) CTapedeck_receive_path_unref(hold->path);
     g_free(hold);
 }
 
@@ -51,23 +49,23 @@ static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer 
     CTapedeckHold *hold = user;
     if (hold->is_open && (hold->has_tap || hold->counts == NULL)) return GST_PAD_PROBE_REMOVE;
     if (hold->is_open) {
-        stream_counts_add(&hold->counts->not_taken, 1);
+        counter_add(&hold->counts->not_taken, 1);
         return GST_PAD_PROBE_OK;
     }
     bool is_held =
         held_packets_add(&hold->held, GST_PAD_PROBE_INFO_BUFFER(info), MAXIMUM_HELD_PACKETS, MAXIMUM_HELD_BYTES);
-    if (hold->counts != NULL) stream_counts_add(is_held ? &hold->counts->waiting : &hold->counts->not_taken, 1);
+    if (hold->counts != NULL) counter_add(is_held ? &hold->counts->waiting : &hold->counts->not_taken, 1);
     return GST_PAD_PROBE_HANDLED;
 }
 
-CTapedeckHold *CTapedeck_hold_new(GstPad *pad, CTapedeckStreams *streams, uint32_t ssrc) {
+CTapedeckHold *CTapedeck_hold_new(GstPad *pad, CTapedeckReceivePath *path, uint32_t ssrc) {
     CTapedeckHold *hold = g_new0(CTapedeckHold, 1);
     g_atomic_ref_count_init(&hold->references);
     g_atomic_ref_count_inc(&hold->references);
     hold->pad = pad;
-    if (streams != NULL) {
-        hold->streams = CTapedeck_streams_ref(streams);
-        hold->counts = streams_row(streams, ssrc);
+    if (path != NULL) {
+        hold->path = receive_path_ref(path);
+        hold->counts = receive_path_source(path, ssrc, true);
     }
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, on_packet, hold, unref);
     return hold;

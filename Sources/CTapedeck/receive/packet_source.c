@@ -7,7 +7,6 @@
 #include <gst/base/gstpushsrc.h>
 #include <linux/sockios.h>
 #include <nice.h>
-#include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -15,6 +14,7 @@
 #include "CTapedeckICE.h"
 #include "CTapedeckReader.h"
 #include "CTapedeckReceive.h"
+#include "receive_path.h"
 
 enum {
     // Packets per second from which gathering saves more wake-ups than it makes, and up to which the socket's buffer
@@ -43,16 +43,13 @@ typedef struct {
     NiceAgent *agent;
     guint stream;
     guint component;
-    atomic_uint gather_milliseconds;
-    atomic_uint packets_per_look;
-    // How often the sockets were looked at, and what that brought.
-    atomic_uint_fast64_t looks;
-    atomic_uint_fast64_t packets_read;
+    // A reference; NULL if packets do not gather. Set, as the next two, before it runs.
+    ReceivePath *path;
+    guint gather_milliseconds;
+    guint packets_per_look;
     GMainContext *context;
     // While it plays, and may share; NULL else.
     CTapedeckReaderPlace *place;
-    // A turn of it among others took too long.
-    atomic_bool was_slow;
 
     GMutex lock;
     GCond interruption;
@@ -68,6 +65,8 @@ typedef struct {
     // Whether the kernel reported the arrival of everything that the last look brought.
     bool knows_arrivals;
     guint brought;
+    // A turn of it among others took too long.
+    bool was_slow;
     // The last look was ended with packets left; the next one does not wait.
     bool is_paused;
     int64_t looked;
@@ -80,18 +79,8 @@ typedef struct {
     GstPushSrcClass parent;
 } TapedeckPacketSourceClass;
 
-// Properties that webrtcbin sets, and ours.
-enum {
-    PROPERTY_NONE,
-    PROPERTY_AGENT,
-    PROPERTY_STREAM,
-    PROPERTY_COMPONENT,
-    PROPERTY_GATHER,
-    PROPERTY_PACKETS_PER_LOOK,
-    PROPERTY_LOOKS,
-    PROPERTY_PACKETS,
-    PROPERTY_SLOW,
-};
+// Properties that webrtcbin sets.
+enum { PROPERTY_NONE, PROPERTY_AGENT, PROPERTY_STREAM, PROPERTY_COMPONENT };
 
 G_DEFINE_TYPE(TapedeckPacketSource, tapedeck_packet_source, GST_TYPE_PUSH_SRC)
 
@@ -139,7 +128,7 @@ static void take_packet(NiceAgent *agent, guint stream, guint component, guint l
     }
     g_queue_push_tail(&self->packets, packet);
     self->brought += 1;
-    if (self->brought < atomic_load_explicit(&self->packets_per_look, memory_order_relaxed) || self->is_paused) return;
+    if (self->brought < self->packets_per_look || self->is_paused) return;
     // The agent's lock is not held here, and with the same context no socket is attached again.
     self->is_paused = true;
     nice_agent_attach_recv(agent, stream, component, self->context, NULL, NULL);
@@ -155,7 +144,7 @@ static bool may_gather(TapedeckPacketSource *self) { return self->brought > 0 &&
 
 // Waits until `gather` has passed since the last look. False if it was interrupted.
 static bool gather(TapedeckPacketSource *self) {
-    int64_t wait = may_gather(self) ? (int64_t)atomic_load(&self->gather_milliseconds) * 1000000 : 0;
+    int64_t wait = may_gather(self) ? (int64_t)self->gather_milliseconds * 1000000 : 0;
     gint64 deadline = (self->looked + wait) / 1000;
     g_mutex_lock(&self->lock);
     while (wait > 0 && !self->is_interrupted &&
@@ -176,8 +165,10 @@ static void look(TapedeckPacketSource *self, bool waits) {
     }
     self->looked = CTapedeck_monotonic_nanoseconds();
     check_socket(self, self->looked);
-    atomic_fetch_add_explicit(&self->looks, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&self->packets_read, self->brought, memory_order_relaxed);
+    if (self->path != NULL) {
+        atomic_fetch_add(&self->path->looks, 1);
+        atomic_fetch_add(&self->path->packets_read, self->brought);
+    }
     self->window_packets += self->brought;
     int64_t elapsed = self->looked - self->window_start;
     if (elapsed < RATE_WINDOW_NANOSECONDS) return;
@@ -211,9 +202,9 @@ static bool take_turn(void *user) {
 static void share(TapedeckPacketSource *self) {
     if (self->place == NULL || !may_gather(self) || !may_share(self)) return;
     CTapedeck_reader_share(self->place);
-    if (CTapedeck_reader_was_slow(self->place) && !atomic_exchange(&self->was_slow, true)) {
-        g_object_notify(G_OBJECT(self), "slow");
-    }
+    if (self->was_slow || !CTapedeck_reader_was_slow(self->place)) return;
+    self->was_slow = true;
+    receive_path_report(self->path, CTAPEDECK_PATH_HELD_UP_OTHERS);
 }
 
 static GstFlowReturn create(GstPushSrc *source, GstBuffer **buffer) {
@@ -262,7 +253,7 @@ static GstStateChangeReturn change_state(GstElement *element, GstStateChange tra
     }
     // Before the streaming thread begins.
     if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && self->place == NULL &&
-        atomic_load(&self->gather_milliseconds) >= CTAPEDECK_ROUND_MILLISECONDS) {
+        self->gather_milliseconds >= CTAPEDECK_ROUND_MILLISECONDS) {
         self->place = CTapedeck_reader_place_new(CTapedeck_readers_of_process(), take_turn, self);
     }
     GstStateChangeReturn result =
@@ -298,12 +289,6 @@ static void set_property(GObject *object, guint property, const GValue *value, G
         case PROPERTY_COMPONENT:
             self->component = g_value_get_uint(value);
             break;
-        case PROPERTY_GATHER:
-            atomic_store(&self->gather_milliseconds, g_value_get_uint(value));
-            break;
-        case PROPERTY_PACKETS_PER_LOOK:
-            atomic_store(&self->packets_per_look, g_value_get_uint(value));
-            break;
         default:
             G_OBJECT_WARN_INVALID_PROPERTY_ID(object, property, specification);
     }
@@ -321,21 +306,6 @@ static void get_property(GObject *object, guint property, GValue *value, GParamS
         case PROPERTY_COMPONENT:
             g_value_set_uint(value, self->component);
             break;
-        case PROPERTY_GATHER:
-            g_value_set_uint(value, atomic_load(&self->gather_milliseconds));
-            break;
-        case PROPERTY_PACKETS_PER_LOOK:
-            g_value_set_uint(value, atomic_load(&self->packets_per_look));
-            break;
-        case PROPERTY_LOOKS:
-            g_value_set_uint64(value, atomic_load(&self->looks));
-            break;
-        case PROPERTY_PACKETS:
-            g_value_set_uint64(value, atomic_load(&self->packets_read));
-            break;
-        case PROPERTY_SLOW:
-            g_value_set_boolean(value, atomic_load(&self->was_slow));
-            break;
         default:
             G_OBJECT_WARN_INVALID_PROPERTY_ID(object, property, specification);
     }
@@ -345,6 +315,7 @@ static void finalize(GObject *object) {
     TapedeckPacketSource *self = (TapedeckPacketSource *)object;
     g_clear_pointer(&self->place, CTapedeck_reader_place_free);
     g_clear_object(&self->agent);
+    g_clear_pointer(&self->path, CTapedeck_receive_path_unref);
     g_main_context_unref(self->context);
     g_cond_clear(&self->interruption);
     g_mutex_clear(&self->lock);
@@ -354,7 +325,7 @@ static void finalize(GObject *object) {
 static void tapedeck_packet_source_init(TapedeckPacketSource *self) {
     gst_base_src_set_live(GST_BASE_SRC(self), TRUE);
     gst_base_src_set_format(GST_BASE_SRC(self), GST_FORMAT_TIME);
-    atomic_init(&self->packets_per_look, PACKETS_PER_LOOK);
+    self->packets_per_look = PACKETS_PER_LOOK;
     self->context = g_main_context_new();
     g_mutex_init(&self->lock);
     g_cond_init(&self->interruption);
@@ -382,25 +353,6 @@ static void tapedeck_packet_source_class_init(TapedeckPacketSourceClass *class) 
     g_object_class_install_property(
         object, PROPERTY_COMPONENT,
         g_param_spec_uint("component", "Component", "The stream's component", 0, G_MAXUINT, 0, flags));
-    g_object_class_install_property(
-        object, PROPERTY_GATHER,
-        g_param_spec_uint("gather", "Gather", "How long packets may gather in the kernel, in milliseconds", 0, 1000, 0,
-                          flags));
-    g_object_class_install_property(
-        object, PROPERTY_PACKETS_PER_LOOK,
-        g_param_spec_uint("packets-per-look", "Packets per look", "How many packets one look brings at most", 1, G_MAXUINT,
-                          PACKETS_PER_LOOK, flags));
-    GParamFlags counter = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
-    g_object_class_install_property(
-        object, PROPERTY_LOOKS,
-        g_param_spec_uint64("looks", "Looks", "How often the sockets were looked at", 0, G_MAXUINT64, 0, counter));
-    g_object_class_install_property(
-        object, PROPERTY_PACKETS,
-        g_param_spec_uint64("packets", "Packets", "How many packets that brought", 0, G_MAXUINT64, 0, counter));
-    g_object_class_install_property(
-        object, PROPERTY_SLOW,
-        g_param_spec_boolean("slow", "Slow", "Whether it held up others that are read with it", FALSE,
-                             counter));
     gst_element_class_add_static_pad_template(element, &source_template);
     gst_element_class_set_static_metadata(element, "Packet source", "Source/Network",
                                           "Reads from an ICE agent, many packets at a time", "Tapedeck");
@@ -416,4 +368,19 @@ void CTapedeck_use_packet_sources(void) {
         gst_object_unref(plugin);
     }
     g_once_init_leave(&is_done, 1);
+}
+
+void packet_source_meet(ReceivePath *path, GstElement *nicesrc) {
+    bool is_ours = G_TYPE_CHECK_INSTANCE_TYPE(nicesrc, tapedeck_packet_source_get_type());
+    if (!is_ours || path->settings.gather_milliseconds == 0) return;
+    TapedeckPacketSource *self = (TapedeckPacketSource *)nicesrc;
+    self->path = receive_path_ref(path);
+    self->gather_milliseconds = path->settings.gather_milliseconds;
+    if (path->settings.packets_per_look > 0) self->packets_per_look = path->settings.packets_per_look;
+    atomic_store(&path->reads_socket, true);
+}
+
+bool packet_source_takes(ReceivePath *path, PathTrack *track) {
+    (void)track;
+    return path->settings.gather_milliseconds == 0 || atomic_load(&path->reads_socket);
 }

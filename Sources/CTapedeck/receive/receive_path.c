@@ -1,197 +1,228 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The way of a packet through rtpbin, made shorter: what it does for each packet between rtpsession and the reorder buffer,
-// and behind it, is to find out where the packet belongs, which is known after the first one.
-//
-//   rtpsession ─┬► rtprtxreceive ► rtpstorage ► rtpssrcdemux ─┬► reorder buffer ─┬► rtpptdemux ► ghost pads ─┬► pad
-//               └─────────────────────────────────────────────┘                  └───────────────────────────┘
 
 #include "receive_path.h"
 
-#include <stdatomic.h>
+enum { MAXIMUM_STEPS = 32 };
 
-#include "CTapedeckReceive.h"
-#include "reorder_buffer.h"
+// A step of the way of a packet.
+typedef struct {
+    // The factory of the element that webrtcbin has there.
+    const char *factory;
+    // Takes the step's place at the element; NULL for one that another step finds.
+    void (*meet)(ReceivePath *path, GstElement *element);
+    // Whether packets of a track take the short way here; NULL for a step that has none.
+    bool (*takes)(ReceivePath *path, PathTrack *track);
+} Step;
 
-enum {
-    MAXIMUM_STEPS = 32,
-    // As many as rtpssrcdemux makes streams of; the rest takes the long way.
-    MAXIMUM_PLACES = 320,
+// A decoder of redundancy is there in every call, and renumbers packets where it has something to decode, which hides losses.
+// webrtcbin lets it pass only for payload types above 0, and only for one of a transceiver.
+static void let_pass(ReceivePath *path, GstElement *rtpulpfecdec) {
+    (void)path;
+    guint payload_type = 0;
+    g_object_get(rtpulpfecdec, "pt", &payload_type, NULL);
+    if (payload_type == 0) g_object_set(rtpulpfecdec, "passthrough", TRUE, NULL);
+}
+
+// The way of a packet, from the socket to the pad of webrtcbin where a tap or a hold takes it.
+static const Step steps[] = {
+    // The socket: packets gather in the kernel, which stamps them; one thread reads for many connections.
+    {"nicesrc", packet_source_meet, packet_source_takes},
+    // Between the thread that reads and another one that decrypts: the first does both, around the queue.
+    {"queue", receive_queue_meet, receive_queue_takes},
+    // The key: what comes before it is kept; so many sources are let in; media are decrypted here, around srtpdec.
+    {"srtpdec", source_guard_meet, source_guard_takes},
+    // Past reports and feedback, which rtpsession has made: on to the reorder buffer, around what finds it.
+    {"rtpsession", NULL, session_way_takes},
+    // The order of packets, and what is missing; by an exit on to webrtcbin's pad, around what finds that.
+    {"rtpbin", reorder_buffers_meet, reorder_buffer_takes},
+    // On the long way only.
+    {"rtpulpfecdec", let_pass, NULL},
 };
 
-// rtprtxreceive forgets requests by the times of the packets that it sees, one second after they were made.
-static const int64_t LONG_WAY_NANOSECONDS = 100000000;
+static void free_row(gpointer row) { g_free(row); }
 
-// A source with a consumer.
-typedef struct {
-    GstElement *buffer;
-    int64_t last_long;
-} Place;
-
-// Where rtpsession gives out packets. Lives with the pad.
-typedef struct {
-    // Held for moments.
-    GMutex lock;
-    // Places by SSRC.
-    GHashTable *places;
-} Entrance;
-
-static atomic_uint_fast64_t short_packets;
-static atomic_uint_fast64_t long_packets;
-
-static void free_place(gpointer user) {
-    Place *place = user;
-    gst_object_unref(place->buffer);
-    g_free(place);
+CTapedeckReceivePath *CTapedeck_receive_path_new(CTapedeckReceivePathSettings settings, CTapedeckPathCallback callback,
+                                                 void *user, GDestroyNotify release) {
+    ReceivePath *path = g_new0(ReceivePath, 1);
+    g_atomic_ref_count_init(&path->references);
+    path->settings = settings;
+    path->callback = callback;
+    path->user = user;
+    path->release = release;
+    g_mutex_init(&path->lock);
+    g_weak_ref_init(&path->srtpdec, NULL);
+    path->sources = g_hash_table_new_full(NULL, NULL, NULL, free_row);
+    for (int half = 0; half < 2; half++) atomic_init(&path->accepted[half], UINT64_MAX);
+    if (settings.takes_whole_way) atomic_init(&path->way, WAY_THROUGH);
+    return path;
 }
 
-static void free_entrance(gpointer user) {
-    Entrance *entrance = user;
-    g_hash_table_unref(entrance->places);
-    g_mutex_clear(&entrance->lock);
-    g_free(entrance);
+ReceivePath *receive_path_ref(ReceivePath *path) {
+    g_atomic_ref_count_inc(&path->references);
+    return path;
 }
 
-// The reorder buffer that may get the packet, referenced; NULL if it must take the long way.
-static GstElement *buffer_for(Entrance *entrance, uint32_t ssrc, uint8_t payload_type, int64_t now) {
-    GstElement *buffer = NULL;
-    g_mutex_lock(&entrance->lock);
-    Place *place = g_hash_table_lookup(entrance->places, GUINT_TO_POINTER(ssrc));
-    if (place != NULL && reorder_buffer_has_exit(place->buffer, payload_type)) {
-        if (now - place->last_long >= LONG_WAY_NANOSECONDS || !reorder_buffer_is_whole(place->buffer)) {
-            place->last_long = now;
-        } else {
-            buffer = gst_object_ref(place->buffer);
-        }
-    }
-    g_mutex_unlock(&entrance->lock);
-    return buffer;
+void CTapedeck_receive_path_unref(CTapedeckReceivePath *path) {
+    if (!g_atomic_ref_count_dec(&path->references)) return;
+    if (path->release != NULL) path->release(path->user);
+    gst_clear_object(&path->queue_downstream);
+    g_weak_ref_clear(&path->srtpdec);
+    held_packets_clear(&path->early);
+    if (path->verifier != NULL) srtp_dealloc(path->verifier);
+    if (path->receiver != NULL) CTapedeck_srtp_receiver_free(path->receiver);
+    gst_clear_object(&path->session_sink);
+    g_hash_table_unref(path->sources);
+    g_mutex_clear(&path->lock);
+    g_free(path);
 }
 
-// Streaming thread, behind rtpsession.
-static GstPadProbeReturn on_packet(GstPad *pad, GstPadProbeInfo *info, gpointer user) {
-    (void)pad;
-    GstBuffer *packet = GST_PAD_PROBE_INFO_BUFFER(info);
-    uint8_t header[12];
-    GstElement *buffer = NULL;
-    if (gst_buffer_extract(packet, 0, header, sizeof header) == sizeof header) {
-        uint32_t ssrc = GST_READ_UINT32_BE(header + 8);
-        buffer = buffer_for(user, ssrc, header[1] & 0x7F, CTapedeck_monotonic_nanoseconds());
-    }
-    if (buffer == NULL) {
-        atomic_fetch_add_explicit(&long_packets, 1, memory_order_relaxed);
-        return GST_PAD_PROBE_OK;
-    }
-    atomic_fetch_add_explicit(&short_packets, 1, memory_order_relaxed);
-    // An error would stop every track of the connection; one that stays is met by what takes the long way.
-    gst_pad_chain(reorder_buffer_sink(buffer), packet);
-    gst_object_unref(buffer);
-    GST_PAD_PROBE_INFO_FLOW_RETURN(info) = GST_FLOW_OK;
-    return GST_PAD_PROBE_HANDLED;
+static void release_path(gpointer path) { CTapedeck_receive_path_unref(path); }
+
+bool receive_path_watch(ReceivePath *path, GstElement *element, const char *name, GstPadProbeCallback probe) {
+    GstPad *pad = gst_element_get_static_pad(element, name);
+    if (pad == NULL) return false;
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, probe, receive_path_ref(path), release_path);
+    gst_object_unref(pad);
+    return true;
 }
 
-GstPad *receive_path_step_up(GstPad *pad, GstElement **element) {
-    *element = NULL;
-    if (GST_IS_GHOST_PAD(pad)) return gst_ghost_pad_get_target(GST_GHOST_PAD(pad));
-    GstObject *parent = gst_pad_get_parent(pad);
-    GstPad *above = NULL;
-    if (parent != NULL && GST_IS_GHOST_PAD(parent)) {
-        // The inner end of a bin's sink.
-        above = gst_pad_get_peer(GST_PAD(parent));
-    } else if (parent != NULL && GST_IS_ELEMENT(parent)) {
-        *element = gst_object_ref(GST_ELEMENT(parent));
-        GstPad *sink = gst_element_get_static_pad(*element, "sink");
-        if (sink != NULL) above = gst_pad_get_peer(sink);
-        gst_clear_object(&sink);
-    }
-    gst_clear_object(&parent);
-    return above;
+void receive_path_report(ReceivePath *path, CTapedeckPathEvent event) {
+    if (path->callback != NULL) path->callback(path->user, event);
 }
 
-static bool is_made_by(GstElement *element, const char *const *names) {
+const char *receive_path_factory(GstElement *element) {
     GstElementFactory *factory = gst_element_get_factory(element);
-    return factory != NULL && g_strv_contains(names, GST_OBJECT_NAME(factory));
+    return factory != NULL ? GST_OBJECT_NAME(factory) : "";
 }
 
-// Whether the element passes on packets of a stream and a payload type that it knows, and does nothing else to them. A
-// decoder of redundancy is there in every call, and renumbers packets where it has something to decode.
-static bool only_passes(GstElement *element) {
-    static const char *const passing[] = {"rtpptdemux", "rtpssrcdemux", "rtpstorage", "rtprtxreceive", "rtpreddec", NULL};
-    static const char *const decoding[] = {"rtpulpfecdec", NULL};
-    if (is_made_by(element, passing)) return true;
-    if (!is_made_by(element, decoding)) return false;
-    gboolean passes = FALSE;
-    g_object_get(element, "passthrough", &passes, NULL);
-    return passes;
+void CTapedeck_receive_path_met(CTapedeckReceivePath *path, GstElement *element) {
+    const char *factory = receive_path_factory(element);
+    for (size_t index = 0; index < G_N_ELEMENTS(steps); index++) {
+        if (steps[index].meet != NULL && g_strcmp0(steps[index].factory, factory) == 0) steps[index].meet(path, element);
+    }
 }
 
-// The source pad of rtpsession that the packets of `pad` come from, and the reorder buffer on their way, which both are the
-// caller's. False if something is on the way that does more than to pass on the packets of a stream that it knows.
-static bool find_way(GstPad *pad, GstPad **session_pad, GstElement **buffer) {
-    static const char *const session[] = {"rtpsession", NULL};
-    GstPad *at = gst_object_ref(pad);
+bool CTapedeck_receive_path_takes(CTapedeckReceivePath *path, GstPad *pad, uint32_t ssrc, uint8_t payload_type) {
+    if (path->settings.takes_whole_way) return false;
+    PathTrack track = {.pad = pad, .ssrc = ssrc, .payload_type = payload_type};
+    bool is_short = true;
+    for (size_t index = 0; index < G_N_ELEMENTS(steps); index++) {
+        if (steps[index].takes != NULL) is_short = steps[index].takes(path, &track) && is_short;
+    }
+    gst_clear_object(&track.buffer);
+    return is_short;
+}
+
+void CTapedeck_receive_path_close(CTapedeckReceivePath *path) {
+    source_guard_close(path);
+    reorder_buffers_finish(path);
+}
+
+bool receive_path_is_ready(GstPad *pad) {
+    GstEvent *segment = gst_pad_get_sticky_event(pad, GST_EVENT_SEGMENT, 0);
+    bool is_ready = segment != NULL;
+    gst_clear_event(&segment);
+    return is_ready;
+}
+
+void receive_path_walk(GstPad *from, bool (*sees)(void *user, GstPad *pad, GstElement *element), void *user) {
+    GstPad *at = gst_object_ref(from);
     for (int step = 0; at != NULL && step < MAXIMUM_STEPS; step++) {
-        GstElement *element;
-        GstPad *above = receive_path_step_up(at, &element);
-        bool is_known = true;
-        if (element != NULL && is_made_by(element, session)) {
-            // Its sink has another name: nothing is above.
-            *session_pad = gst_object_ref(at);
-        } else if (element != NULL && *buffer == NULL && reorder_buffer_sink(element) != NULL) {
-            *buffer = gst_object_ref(element);
-        } else if (element != NULL) {
-            is_known = only_passes(element);
+        GstObject *parent = gst_pad_get_parent(at);
+        GstPad *next = NULL;
+        if (GST_IS_GHOST_PAD(at)) {
+            next = gst_ghost_pad_get_target(GST_GHOST_PAD(at));
+        } else if (parent != NULL && GST_IS_GHOST_PAD(parent)) {
+            // The inner end of a bin's wall.
+            next = gst_pad_get_peer(GST_PAD(parent));
+        } else if (parent != NULL && GST_IS_ELEMENT(parent) && sees(user, at, GST_ELEMENT(parent)) && GST_PAD_IS_SRC(at)) {
+            GstPad *sink = gst_element_get_static_pad(GST_ELEMENT(parent), "sink");
+            if (sink != NULL) next = gst_pad_get_peer(sink);
+            gst_clear_object(&sink);
         }
-        gst_clear_object(&element);
+        gst_clear_object(&parent);
         gst_object_unref(at);
-        at = above;
-        if (!is_known || *session_pad != NULL) break;
+        at = next;
     }
     gst_clear_object(&at);
-    return *session_pad != NULL && *buffer != NULL;
 }
 
-static gboolean is_closed(gpointer ssrc, gpointer place, gpointer user) {
-    (void)ssrc;
-    (void)user;
-    return !reorder_buffer_is_open(((Place *)place)->buffer);
-}
-
-static bool enter(GstPad *session_pad, uint32_t ssrc, GstElement *buffer) {
-    Entrance *entrance = g_object_get_data(G_OBJECT(session_pad), "tapedeck-entrance");
-    if (entrance == NULL) {
-        entrance = g_new0(Entrance, 1);
-        g_mutex_init(&entrance->lock);
-        entrance->places = g_hash_table_new_full(NULL, NULL, NULL, free_place);
-        g_object_set_data(G_OBJECT(session_pad), "tapedeck-entrance", entrance);
-        gst_pad_add_probe(session_pad, GST_PAD_PROBE_TYPE_BUFFER, on_packet, entrance, free_entrance);
+PathSource *receive_path_source(ReceivePath *path, uint32_t ssrc, bool makes_one) {
+    g_mutex_lock(&path->lock);
+    PathSource *source = g_hash_table_lookup(path->sources, GUINT_TO_POINTER(ssrc));
+    if (source == NULL && makes_one) {
+        source = g_new0(PathSource, 1);
+        source->ssrc = ssrc;
+        g_hash_table_insert(path->sources, GUINT_TO_POINTER(ssrc), source);
     }
-    g_mutex_lock(&entrance->lock);
-    g_hash_table_foreach_remove(entrance->places, is_closed, NULL);
-    Place *place = g_hash_table_lookup(entrance->places, GUINT_TO_POINTER(ssrc));
-    if (place == NULL && g_hash_table_size(entrance->places) < MAXIMUM_PLACES) {
-        place = g_new0(Place, 1);
-        place->buffer = gst_object_ref(buffer);
-        g_hash_table_insert(entrance->places, GUINT_TO_POINTER(ssrc), place);
+    g_mutex_unlock(&path->lock);
+    return source;
+}
+
+void CTapedeck_receive_path_accept(CTapedeckReceivePath *path, uint64_t low, uint64_t high) {
+    const uint64_t types[] = {low, high};
+    g_mutex_lock(&path->lock);
+    for (int half = 0; half < 2; half++) {
+        path->agreed[half] |= types[half];
+        atomic_store_explicit(&path->accepted[half], path->agreed[half], memory_order_relaxed);
     }
-    bool has_entered = place != NULL && place->buffer == buffer;
-    g_mutex_unlock(&entrance->lock);
-    return has_entered;
+    g_mutex_unlock(&path->lock);
 }
 
-bool CTapedeck_shorten_receive_path(GstPad *pad, uint32_t ssrc, uint8_t payload_type) {
-    GstPad *session_pad = NULL;
-    GstElement *buffer = NULL;
-    bool is_shorter = find_way(pad, &session_pad, &buffer) && enter(session_pad, ssrc, buffer) &&
-                      reorder_buffer_add_exit(buffer, payload_type, pad);
-    gst_clear_object(&session_pad);
-    gst_clear_object(&buffer);
-    return is_shorter;
+bool receive_path_accepts(ReceivePath *path, uint8_t payload_type) {
+    return (counter_read(&path->accepted[payload_type / 64]) >> payload_type % 64 & 1) != 0;
 }
 
-CTapedeckPathCounters CTapedeck_path_counters(void) {
+CTapedeckPathCounters CTapedeck_receive_path_counters(CTapedeckReceivePath *path) {
+    // Before the looks: one may come between.
+    uint64_t packets_read = atomic_load(&path->packets_read);
     return (CTapedeckPathCounters){
-        .short_packets = atomic_load_explicit(&short_packets, memory_order_relaxed),
-        .long_packets = atomic_load_explicit(&long_packets, memory_order_relaxed),
+        .packets_read = packets_read,
+        .looks = atomic_load(&path->looks),
+        .sources = atomic_load_explicit(&path->known_sources, memory_order_relaxed),
+        .refused = counter_read(&path->refused),
+        .decrypted = counter_read(&path->decrypted),
+        .forged = counter_read(&path->forged),
+        .goes_through = atomic_load(&path->way) == WAY_THROUGH,
+        .short_packets = counter_read(&path->short_packets),
+        .long_packets = counter_read(&path->long_packets),
     };
+}
+
+// Counters behind rtpsession before those in front of it: a packet under way waits rather than to be missing.
+static CTapedeckSourceCount count_of(PathSource *source, bool has_session) {
+    CTapedeckSourceCount count = {
+        .ssrc = source->ssrc,
+        .not_taken = counter_read(&source->not_taken),
+        .not_accepted = counter_read(&source->not_accepted),
+        .waiting = counter_read(&source->waiting),
+        .dropped = counter_read(&source->dropped),
+        .restored = counter_read(&source->restored),
+        .entered = counter_read(&source->entered),
+    };
+    uint64_t passed = counter_read(&source->passed);
+    uint64_t packets = 0;
+    count.payload_type_count = atomic_load_explicit(&source->payload_type_count, memory_order_acquire);
+    for (unsigned index = 0; index < count.payload_type_count; index++) {
+        count.payload_types[index] = source->payload_types[index];
+        count.packets[index] = counter_read(&source->packets[index]);
+        packets += count.packets[index];
+    }
+    count.beyond = counter_read(&source->beyond);
+    count.kept_back = has_session && packets > passed ? packets - passed : 0;
+    return count;
+}
+
+size_t CTapedeck_receive_path_sources(CTapedeckReceivePath *path, CTapedeckSourceCount *counts, size_t capacity) {
+    bool has_session = atomic_load_explicit(&path->has_session, memory_order_relaxed);
+    GHashTableIter rows;
+    gpointer row;
+    g_mutex_lock(&path->lock);
+    size_t count = g_hash_table_size(path->sources);
+    g_hash_table_iter_init(&rows, path->sources);
+    for (size_t index = 0; index < capacity && g_hash_table_iter_next(&rows, NULL, &row); index++) {
+        counts[index] = count_of(row, has_session);
+    }
+    g_mutex_unlock(&path->lock);
+    return count;
 }

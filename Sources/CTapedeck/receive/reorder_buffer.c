@@ -6,11 +6,10 @@
 #include "reorder_buffer.h"
 
 #include <gst/rtp/rtp.h>
-#include <stdatomic.h>
 
 #include "CTapedeckReorder.h"
+#include "receive_path.h"
 #include "rtp_header.h"
-#include "stream_counts.h"
 
 // Payload types of one source that have a separate exit. Those of a call are one, and up to four after changes of the
 // codec: VP8, two of H.264, VP9.
@@ -23,17 +22,6 @@ enum { MAXIMUM_REQUESTS_AT_ONCE = 1024, REQUESTS_PER_SECOND = 2000 };
 // A buffer that has used up all of them looks again after this time.
 static const int64_t SPENT_PAUSE_NANOSECONDS = 5000000;
 
-// The rest of that budget, and other state that the buffers of one rtpbin share. Reference counted.
-typedef struct {
-    gatomicrefcount references;
-    // NULL if nothing is counted.
-    CTapedeckStreams *streams;
-    // Held for moments.
-    GMutex lock;
-    unsigned left;
-    int64_t filled;
-} Budget;
-
 typedef struct {
     uint8_t payload_type;
     GstPad *pad;
@@ -44,8 +32,8 @@ typedef struct {
     GstPad *sink;
     GstPad *source;
     GstClock *clock;
-    // NULL for one without others.
-    Budget *budget;
+    // A reference; NULL for one that no path made.
+    ReceivePath *path;
     atomic_bool asks;
     atomic_uint latency_milliseconds;
 
@@ -54,19 +42,20 @@ typedef struct {
     // The one wait on the clock, and what it is for; NULL if nothing is waited for.
     GstClockID wait;
     int64_t wait_until;
-    // Counts of the source, from its first packet on; NULL if nothing is counted.
-    StreamCounts *counts;
-    // Amounts added to them so far.
+    // Its source, from the first packet on.
+    PathSource *row;
+    // Amounts added to its counts so far.
     uint32_t counted_held;
     uint64_t counted_dropped;
     // Packets that were not accepted since the last one that was.
     uint32_t passed_over;
     Exit exits[MAXIMUM_EXITS];
     unsigned exit_count;
+    // It runs.
+    bool is_open;
 
-    // Nothing is missing; it runs.
+    // Nothing is missing.
     atomic_bool is_whole;
-    atomic_bool is_open;
     // A bit for each payload type that has an exit.
     atomic_uint_fast64_t exit_types[2];
 
@@ -114,27 +103,18 @@ static void ask(TapedeckReorderBuffer *self, const CTapedeckRequest *request) {
     atomic_fetch_add_explicit(&self->requested, 1, memory_order_relaxed);
 }
 
-static void release_budget(gpointer user, GClosure *closure) {
-    (void)closure;
-    Budget *budget = user;
-    if (!g_atomic_ref_count_dec(&budget->references)) return;
-    g_mutex_clear(&budget->lock);
-    if (budget->streams != NULL) CTapedeck_streams_unref(budget->streams);
-    g_free(budget);
-}
-
 // Whether one more packet may be asked for now. If not, it is asked for later.
-static bool may_ask(Budget *budget, int64_t now) {
-    if (budget == NULL) return true;
-    g_mutex_lock(&budget->lock);
-    int64_t more = (now - budget->filled) / ((int64_t)GST_SECOND / REQUESTS_PER_SECOND);
+static bool may_ask(ReceivePath *path, int64_t now) {
+    if (path == NULL) return true;
+    g_mutex_lock(&path->lock);
+    int64_t more = (now - path->requests_filled) / ((int64_t)GST_SECOND / REQUESTS_PER_SECOND);
     if (more > 0) {
-        budget->left = (unsigned)MIN(budget->left + more, MAXIMUM_REQUESTS_AT_ONCE);
-        budget->filled = now;
+        path->requests_left = (unsigned)MIN(path->requests_left + more, MAXIMUM_REQUESTS_AT_ONCE);
+        path->requests_filled = now;
     }
-    bool may = budget->left > 0;
-    if (may) budget->left -= 1;
-    g_mutex_unlock(&budget->lock);
+    bool may = path->requests_left > 0;
+    if (may) path->requests_left -= 1;
+    g_mutex_unlock(&path->lock);
     return may;
 }
 
@@ -187,8 +167,8 @@ static GstFlowReturn pass(TapedeckReorderBuffer *self, GstBuffer *packet) {
     uint8_t second = 0;
     gst_buffer_extract(packet, 1, &second, 1);
     uint8_t payload_type = second & 0x7F;
-    if (self->counts != NULL && !streams_accept(self->budget->streams, payload_type)) {
-        stream_counts_add(&self->counts->not_accepted, 1);
+    if (self->row != NULL && !receive_path_accepts(self->path, payload_type)) {
+        counter_add(&self->row->not_accepted, 1);
         self->passed_over += 1;
         gst_buffer_unref(packet);
         return GST_FLOW_OK;
@@ -203,15 +183,15 @@ static GstFlowReturn pass(TapedeckReorderBuffer *self, GstBuffer *packet) {
 
 // Adds what changed in the window to the counts. While packets come in order nothing does.
 static void count(TapedeckReorderBuffer *self) {
-    if (self->counts == NULL) return;
+    if (self->row == NULL) return;
     uint32_t held = CTapedeck_reorder_window_held(self->window);
     if (held != self->counted_held) {
-        stream_counts_add(&self->counts->waiting, (uint64_t)held - self->counted_held);
+        counter_add(&self->row->waiting, (uint64_t)held - self->counted_held);
         self->counted_held = held;
     }
     uint64_t dropped = CTapedeck_reorder_window_dropped(self->window);
     if (dropped != self->counted_dropped) {
-        stream_counts_add(&self->counts->dropped, dropped - self->counted_dropped);
+        counter_add(&self->row->dropped, dropped - self->counted_dropped);
         self->counted_dropped = dropped;
     }
 }
@@ -237,7 +217,7 @@ static GstFlowReturn run(TapedeckReorderBuffer *self, int64_t now) {
     CTapedeckRequest request;
     bool is_spent = false;
     while (asks && !is_spent && CTapedeck_reorder_window_request_at(self->window) <= now) {
-        is_spent = !may_ask(self->budget, now);
+        is_spent = !may_ask(self->path, now);
         if (is_spent || !CTapedeck_reorder_window_request(self->window, now, &request)) break;
         ask(self, &request);
     }
@@ -274,13 +254,20 @@ static bool read_header(GstBuffer *packet, uint16_t *sequence, uint32_t *ssrc) {
     return true;
 }
 
+// Makes it the buffer of a source, or of none.
+static void belong_to(TapedeckReorderBuffer *self, PathSource *row) {
+    g_mutex_lock(&self->path->lock);
+    if (row != NULL) row->buffer = GST_ELEMENT(self);
+    if (row == NULL && self->row != NULL && self->row->buffer == GST_ELEMENT(self)) self->row->buffer = NULL;
+    g_mutex_unlock(&self->path->lock);
+    self->row = row;
+}
+
 static void count_entered(TapedeckReorderBuffer *self, GstBuffer *packet, uint32_t ssrc) {
-    if (self->budget == NULL || self->budget->streams == NULL) return;
-    if (self->counts == NULL) self->counts = streams_row(self->budget->streams, ssrc);
-    stream_counts_add(&self->counts->entered, 1);
-    if (GST_BUFFER_FLAG_IS_SET(packet, GST_RTP_BUFFER_FLAG_RETRANSMISSION)) {
-        stream_counts_add(&self->counts->restored, 1);
-    }
+    if (self->path == NULL) return;
+    if (self->row == NULL) belong_to(self, receive_path_source(self->path, ssrc, true));
+    counter_add(&self->row->entered, 1);
+    if (GST_BUFFER_FLAG_IS_SET(packet, GST_RTP_BUFFER_FLAG_RETRANSMISSION)) counter_add(&self->row->restored, 1);
 }
 
 static GstFlowReturn take_packet(GstPad *pad, GstObject *parent, GstBuffer *packet) {
@@ -318,14 +305,16 @@ static GstStateChangeReturn change_state(GstElement *element, GstStateChange tra
     TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)element;
     GstStateChangeReturn result =
         GST_ELEMENT_CLASS(tapedeck_reorder_buffer_parent_class)->change_state(element, transition);
-    if (transition == GST_STATE_CHANGE_READY_TO_PAUSED) atomic_store(&self->is_open, true);
-    if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
-        atomic_store(&self->is_open, false);
+    if (transition == GST_STATE_CHANGE_READY_TO_PAUSED || transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
         GST_PAD_STREAM_LOCK(self->sink);
-        cancel_wait(self);
-        CTapedeck_reorder_window_clear(self->window);
-        count(self);
-        close_exits(self);
+        self->is_open = transition == GST_STATE_CHANGE_READY_TO_PAUSED;
+        if (!self->is_open) {
+            cancel_wait(self);
+            CTapedeck_reorder_window_clear(self->window);
+            count(self);
+            close_exits(self);
+            if (self->path != NULL) belong_to(self, NULL);
+        }
         GST_PAD_STREAM_UNLOCK(self->sink);
     }
     return result;
@@ -376,7 +365,7 @@ static void finalize(GObject *object) {
     TapedeckReorderBuffer *self = (TapedeckReorderBuffer *)object;
     CTapedeck_reorder_window_free(self->window);
     close_exits(self);
-    if (self->budget != NULL) release_budget(self->budget, NULL);
+    if (self->path != NULL) CTapedeck_receive_path_unref(self->path);
     gst_object_unref(self->clock);
     G_OBJECT_CLASS(tapedeck_reorder_buffer_parent_class)->finalize(object);
 }
@@ -425,24 +414,23 @@ static GstElement *make_buffer(GstElement *rtpbin, guint session, gpointer user)
     (void)session;
     GstElement *element = gst_element_factory_make("tapedeckreorderbuffer", NULL);
     if (element == NULL) return NULL;
-    Budget *budget = user;
-    g_atomic_ref_count_inc(&budget->references);
-    ((TapedeckReorderBuffer *)element)->budget = budget;
+    ((TapedeckReorderBuffer *)element)->path = receive_path_ref(user);
     return element;
 }
 
-void CTapedeck_use_reorder_buffers(GstElement *rtpbin, CTapedeckStreams *streams) {
+static void release_path(gpointer path, GClosure *closure) {
+    (void)closure;
+    CTapedeck_receive_path_unref(path);
+}
+
+void reorder_buffers_meet(ReceivePath *path, GstElement *rtpbin) {
     static gsize is_registered = 0;
     // With a name it can be found in a bin, and read in a graph.
     if (g_once_init_enter(&is_registered)) {
         gst_element_register(NULL, "tapedeckreorderbuffer", GST_RANK_NONE, tapedeck_reorder_buffer_get_type());
         g_once_init_leave(&is_registered, 1);
     }
-    Budget *budget = g_new0(Budget, 1);
-    g_atomic_ref_count_init(&budget->references);
-    g_mutex_init(&budget->lock);
-    if (streams != NULL) budget->streams = CTapedeck_streams_ref(streams);
-    g_signal_connect_data(rtpbin, "request-jitterbuffer", G_CALLBACK(make_buffer), budget, release_budget, 0);
+    g_signal_connect_data(rtpbin, "request-jitterbuffer", G_CALLBACK(make_buffer), receive_path_ref(path), release_path, 0);
 }
 
 static TapedeckReorderBuffer *buffer_of(GstElement *element) {
@@ -450,23 +438,31 @@ static TapedeckReorderBuffer *buffer_of(GstElement *element) {
     return is_one ? (TapedeckReorderBuffer *)element : NULL;
 }
 
-static void finish_item(const GValue *item, gpointer user) {
+// Passes on what waits: what is missing will not come any more.
+static void finish(gpointer buffer, gpointer user) {
     (void)user;
-    TapedeckReorderBuffer *self = buffer_of(g_value_get_object(item));
-    if (self == NULL) return;
+    TapedeckReorderBuffer *self = buffer;
     GST_PAD_STREAM_LOCK(self->sink);
-    if (atomic_load(&self->is_open)) {
+    if (self->is_open) {
         drain(self, INT64_MAX / 2);
         publish(self);
     }
     GST_PAD_STREAM_UNLOCK(self->sink);
 }
 
-void CTapedeck_finish_reorder_buffers(GstElement *bin) {
-    GstIterator *iterator = gst_bin_iterate_all_by_element_factory_name(GST_BIN(bin), "tapedeckreorderbuffer");
-    // Once more where elements came and went in between: there is nothing left in those that were seen.
-    while (gst_iterator_foreach(iterator, finish_item, NULL) == GST_ITERATOR_RESYNC) gst_iterator_resync(iterator);
-    gst_iterator_free(iterator);
+void reorder_buffers_finish(ReceivePath *path) {
+    GPtrArray *buffers = g_ptr_array_new_with_free_func(gst_object_unref);
+    GHashTableIter rows;
+    gpointer row;
+    g_mutex_lock(&path->lock);
+    g_hash_table_iter_init(&rows, path->sources);
+    while (g_hash_table_iter_next(&rows, NULL, &row)) {
+        GstElement *buffer = ((PathSource *)row)->buffer;
+        if (buffer != NULL) g_ptr_array_add(buffers, gst_object_ref(buffer));
+    }
+    g_mutex_unlock(&path->lock);
+    g_ptr_array_foreach(buffers, finish, NULL);
+    g_ptr_array_unref(buffers);
 }
 
 GstPad *reorder_buffer_sink(GstElement *element) {
@@ -474,33 +470,33 @@ GstPad *reorder_buffer_sink(GstElement *element) {
     return self != NULL ? self->sink : NULL;
 }
 
-bool reorder_buffer_is_open(GstElement *element) { return atomic_load(&buffer_of(element)->is_open); }
-
 bool reorder_buffer_is_whole(GstElement *element) {
     return atomic_load_explicit(&buffer_of(element)->is_whole, memory_order_relaxed);
 }
 
 bool reorder_buffer_has_exit(GstElement *element, uint8_t payload_type) {
-    uint_fast64_t types =
-        atomic_load_explicit(&buffer_of(element)->exit_types[payload_type / 64], memory_order_relaxed);
-    return (types >> payload_type % 64 & 1) != 0;
+    return (counter_read(&buffer_of(element)->exit_types[payload_type / 64]) >> payload_type % 64 & 1) != 0;
 }
 
-bool reorder_buffer_add_exit(GstElement *element, uint8_t payload_type, GstPad *pad) {
-    TapedeckReorderBuffer *self = buffer_of(element);
+bool reorder_buffer_takes(ReceivePath *path, PathTrack *track) {
+    (void)path;
+    if (track->buffer == NULL) return false;
+    TapedeckReorderBuffer *self = buffer_of(track->buffer);
+    // Waits for the packet that is under way.
     GST_PAD_STREAM_LOCK(self->sink);
-    bool fits = atomic_load(&self->is_open) && self->exit_count < MAXIMUM_EXITS;
+    bool fits = self->is_open && self->exit_count < MAXIMUM_EXITS && self->row != NULL && self->row->ssrc == track->ssrc;
     if (fits) {
-        self->exits[self->exit_count] = (Exit){.payload_type = payload_type, .pad = gst_object_ref(pad)};
+        self->exits[self->exit_count] = (Exit){.payload_type = track->payload_type, .pad = gst_object_ref(track->pad)};
         self->exit_count += 1;
-        atomic_fetch_or(&self->exit_types[payload_type / 64], (uint_fast64_t)1 << payload_type % 64);
+        atomic_fetch_or(&self->exit_types[track->payload_type / 64], (uint_fast64_t)1 << track->payload_type % 64);
     }
     GST_PAD_STREAM_UNLOCK(self->sink);
     return fits;
 }
 
-bool CTapedeck_reorder_buffer_set_retransmission(GstElement *element, bool asks) {
-    if (buffer_of(element) == NULL) return false;
-    g_object_set(element, "do-retransmission", asks, NULL);
-    return true;
+void CTapedeck_receive_path_ask(CTapedeckReceivePath *path, uint32_t ssrc, bool asks) {
+    PathSource *source = receive_path_source(path, ssrc, false);
+    g_mutex_lock(&path->lock);
+    if (source != NULL && source->buffer != NULL) atomic_store(&buffer_of(source->buffer)->asks, asks);
+    g_mutex_unlock(&path->lock);
 }

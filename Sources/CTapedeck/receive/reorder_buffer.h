@@ -17,14 +17,9 @@ uint32_t reorder_buffer_passed_over(GstBuffer *packet);
 
 // The rest is for elements that are reorder buffers.
 
-/// Whether it takes packets. Any thread.
-bool reorder_buffer_is_open(GstElement *element);
 /// Whether nothing is missing, so that nothing is being asked for. Any thread.
 bool reorder_buffer_is_whole(GstElement *element);
 /// Whether packets of the payload type, 0 to 127, have a separate exit. Any thread.
 bool reorder_buffer_has_exit(GstElement *element, uint8_t payload_type);
-/// Packets of the payload type, 0 to 127, go out by `pad` from now on, a source pad to which they would come from here
-/// otherwise. False if it takes no packets, or has too many payload types. Waits for the packet that is under way.
-bool reorder_buffer_add_exit(GstElement *element, uint8_t payload_type, GstPad *pad);
 
 #endif

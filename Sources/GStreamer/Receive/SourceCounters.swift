@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import CTapedeck
-internal import Synchronization
 
 /// Counts of the packets of one source (SSRC) of a peer, before they reached its taps.
 ///
@@ -54,68 +53,20 @@ public struct SourceCounters: Sendable, Hashable {
         }
     }
 
-    /// Adds what a guard counted.
-    mutating func add(_ counts: CTapedeckSourceCount) {
+    /// The counts of a path.
+    init(_ counts: CTapedeckSourceCount) {
+        self.init(ssrc: counts.ssrc)
         withUnsafeBytes(of: counts.payload_types) { types in
             withUnsafeBytes(of: counts.packets) { packets in
                 for (type, count) in zip(types, packets.assumingMemoryBound(to: UInt64.self))
                     .prefix(Int(counts.payload_type_count))
                 {
-                    self.packets[type, default: 0] += count
+                    self.packets[type] = count
                 }
             }
         }
-        self.typesBeyond += counts.beyond
-        self.outOfSequence += counts.kept_back
+        (self.typesBeyond, self.outOfSequence) = (counts.beyond, counts.kept_back)
+        (self.entered, self.restored, self.late) = (counts.entered, counts.restored, counts.dropped)
+        (self.waiting, self.notAccepted, self.heldAndDropped) = (counts.waiting, counts.not_accepted, counts.not_taken)
     }
-
-    /// Adds what the reorder buffers and holds of a connection counted.
-    mutating func add(_ counts: CTapedeckStreamCount) {
-        self.entered += counts.entered
-        self.restored += counts.restored
-        self.late += counts.dropped
-        self.waiting += counts.waiting
-        self.notAccepted += counts.not_accepted
-        self.heldAndDropped += counts.not_taken
-    }
-}
-
-/// The sources of one connection behind rtpsession, and which payload types of theirs are accepted.
-final class SourceStreams: @unchecked Sendable {
-    // The C table is made of atomics and of rows that it locks.
-    let pointer: OpaquePointer = CTapedeck_streams_new()
-    /// Payload types are never taken back: webrtcbin forgets none.
-    private let accepted = Mutex<Set<UInt8>>([])
-
-    /// All payload types are accepted.
-    init() {}
-
-    deinit {
-        CTapedeck_streams_unref(self.pointer)
-    }
-
-    /// Accepts these payload types, 0 to 127, those that were accepted before, and no others.
-    ///
-    /// Any thread.
-    func accept(_ payloadTypes: Set<UInt8>) {
-        self.accepted.withLock { accepted in
-            accepted.formUnion(payloadTypes)
-            var bits: [UInt64] = [0, 0]
-            for type in accepted where type < 128 { bits[Int(type / 64)] |= 1 << UInt64(type % 64) }
-            CTapedeck_streams_accept(self.pointer, bits[0], bits[1])
-        }
-    }
-
-    /// The counts of all streams; any thread.
-    var counts: [CTapedeckStreamCount] {
-        countsOfAll(CTapedeckStreamCount()) { CTapedeck_streams_counts(self.pointer, $0, $1) }
-    }
-}
-
-/// The items that a C function copies into a buffer of given capacity; it returns how many there are.
-func countsOfAll<Count>(_ empty: Count, _ copy: (UnsafeMutablePointer<Count>?, Int) -> Int) -> [Count] {
-    let capacity = copy(nil, 0)
-    var counts = [Count](repeating: empty, count: capacity)
-    let known = counts.withUnsafeMutableBufferPointer { copy($0.baseAddress, capacity) }
-    return Array(counts.prefix(known))
 }

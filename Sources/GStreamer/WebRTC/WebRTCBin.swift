@@ -21,19 +21,13 @@ public final class WebRTCBin: Sendable {
     let transports: Mutex<[Element]> = Mutex([])
     let encryptors: Mutex<[Element]> = Mutex([])
     private let sessions: Mutex<[Element]> = Mutex([])
-    private let guards: Mutex<[SourceGuard]> = Mutex([])
-    private let decryptors: Mutex<[Element]> = Mutex([])
-    private let streams = SourceStreams()
+    let path: ReceivePath
     private let isStopped = Atomic(false)
     private let memory = FreeMemory.current
     /// The signal handler for the selected pair; 0 before it is connected, and afterwards.
     private let pairHandler = Mutex<gulong>(0)
     private let watcher: RTCPWatcher
     let congestion = CongestionWatcher()
-    private let gathersPackets: Bool
-    private let takesWholeWay: Bool
-    /// The parts of webrtcbin that packets go around, of those that were found.
-    private let shortcuts = Mutex(Shortcuts())
     /// Whether TURN servers may lend it addresses.
     public let usesRelays: Bool
 
@@ -57,15 +51,25 @@ public final class WebRTCBin: Sendable {
     ) throws(GStreamerError) {
         CTapedeck_use_packet_sources()
         self.pipeline = try Pipeline(name: "peer-\(id)", onBus: onBus)
-        self.takesWholeWay = settings.takesWholeWay
         self.element = try Element(factory: "webrtcbin")
         self.watcher = RTCPWatcher(id: id, queue: queue, baseTimeNanoseconds: baseTimeNanoseconds)
-        self.gathersPackets = queue != nil && !settings.takesWholeWay
+        self.path = ReceivePath(
+            maximumSources: settings.maximumSources,
+            gatherMilliseconds: queue == nil || settings.takesWholeWay ? 0 : Self.gatherMilliseconds,
+            packetsPerLook: settings.packetsPerLook ?? 0,
+            takesWholeWay: settings.takesWholeWay
+        ) { event in
+            switch event {
+            case .sourceRefused: onEvent(.sourcesExhausted)
+            case .keyRefused: onEvent(.mediaForged)
+            case .heldUpOthers: onEvent(.heldUpOthers)
+            }
+        }
         self.usesRelays = !settings.turnServers.isEmpty
         self.memory.connectionBegan()
         try self.element.set("bundle-policy", "max-bundle")
         try self.element.set("latency", "\(settings.latency.milliseconds)")
-        self.connect(settings: settings, certificate: certificate, onEvent: onEvent)
+        self.connect(certificate: certificate, onEvent: onEvent)
         self.pipeline.add(self.element)
         do {
             try self.configureAgent(settings, onEvent: onEvent)
@@ -89,17 +93,13 @@ public final class WebRTCBin: Sendable {
     /// TURN servers get their allocations back: where any are used, the object should live on for a moment. Control
     /// thread only.
     public func stop() {
-        for (guarding, decryptor) in zip(self.guards.withLock { $0 }, self.decryptors.withLock { $0 }) {
-            guarding.close(decryptor)
-        }
-        CTapedeck_finish_reorder_buffers(self.element.pointer)
+        self.path.close()
         self.pipeline.stop()
         self.isStopped.store(true, ordering: .relaxed)
         if self.usesRelays { self.withAgent { self.endICE($0) } }
         self.transports.withLock { $0.removeAll() }
         self.encryptors.withLock { $0.removeAll() }
         self.sessions.withLock { $0.removeAll() }
-        self.decryptors.withLock { $0.removeAll() }
     }
 
     private func endICE(_ agent: UnsafeMutableRawPointer) {
@@ -233,9 +233,7 @@ public final class WebRTCBin: Sendable {
     /// Packets that were dropped because they are of more sources than a connection may have.
     ///
     /// Any thread.
-    public var refusedPackets: UInt64 {
-        self.guards.withLock { $0.reduce(0) { $0 &+ $1.refusedPackets } }
-    }
+    public var refusedPackets: UInt64 { self.path.counters.refused }
 
     /// Packets of media that were not made with the key of the handshake.
     ///
@@ -248,30 +246,17 @@ public final class WebRTCBin: Sendable {
     ///
     /// Any thread; also after `stop`, for the last time.
     public var sourceCounters: [SourceCounters] {
-        // Before what comes in: a packet under way waits rather than to be missing.
-        let streams = self.streams.counts
-        var sources: [UInt32: SourceCounters] = [:]
-        for counts in self.guards.withLock({ $0 }).flatMap(\.counts) {
-            sources[counts.ssrc, default: SourceCounters(ssrc: counts.ssrc)].add(counts)
-        }
-        for counts in streams { sources[counts.ssrc, default: SourceCounters(ssrc: counts.ssrc)].add(counts) }
         let isStopped = self.isStopped.load(ordering: .relaxed)
-        for ssrc in sources.keys { sources[ssrc]?.sortWaiting(isStopped: isStopped) }
-        return sources.values.filter { $0 != SourceCounters(ssrc: $0.ssrc) }.sorted { $0.ssrc < $1.ssrc }
+        var sources = self.path.sources
+        for index in sources.indices { sources[index].sortWaiting(isStopped: isStopped) }
+        return sources
     }
 
     /// Accepts packets of these payload types, 0 to 127, of those that were accepted before, and of no others.
     ///
     /// Before the description that names them is set. All are accepted before the first call. Any thread.
     public func acceptPayloadTypes(_ payloadTypes: Set<UInt8>) {
-        self.streams.accept(payloadTypes)
-    }
-
-    /// Packets of media that were decrypted without srtpdec.
-    ///
-    /// Any thread.
-    var decryptedPackets: UInt64 {
-        self.guards.withLock { $0.reduce(0) { $0 &+ $1.decryptedPackets } }
+        self.path.accept(payloadTypes)
     }
 
     /// Sender reports that were left out, because there are too many of them.
@@ -342,13 +327,7 @@ public final class WebRTCBin: Sendable {
     /// - Returns: false if they take the whole way through a part of webrtcbin: an element on it must see every packet,
     ///   is not known here, or the settings want it so.
     public func shortenPath(of stream: ReceivedStream) -> Bool {
-        var isShort = self.guards.withLock { guards in !guards.contains(where: \.goesThrough) }
-        isShort = self.shortcuts.withLock { $0.queue && ($0.source || !self.gathersPackets) } && isShort
-        if !self.takesWholeWay, let format = stream.format, let ssrc = format.ssrc,
-            let payloadType = UInt8(exactly: format.payloadType)
-        {
-            isShort = CTapedeck_shorten_receive_path(stream.pad.pointer, ssrc, payloadType) && isShort
-        }
+        let isShort = self.path.takes(stream)
         if !isShort { ReceivePath.countLongTrack() }
         return isShort
     }
@@ -378,7 +357,7 @@ public final class WebRTCBin: Sendable {
 
     /// Lets a stream flow to nowhere, and asks for none of its packets.
     public func refuse(_ stream: ReceivedStream) throws(GStreamerError) {
-        stream.pad.setRetransmission(false)
+        if let ssrc = stream.format?.ssrc { self.path.askForMissing(of: ssrc, false) }
         try self.discard(stream)
     }
 
@@ -433,20 +412,16 @@ public final class WebRTCBin: Sendable {
     private func configureRTPBin(_ settings: WebRTCSettings) throws(GStreamerError) {
         guard let rtpbin = self.element.child(named: "rtpbin") else { return }
         try rtpbin.set("max-streams", "\(settings.maximumStreams)")
-        CTapedeck_use_reorder_buffers(rtpbin.pointer, self.streams.pointer)
+        self.path.met(rtpbin)
         // Our sender reports state when media were captured, not when they were sent: video and audio take different
         // times to encode, and a receiver would separate them by the difference.
         try rtpbin.set("rtcp-sync-send-time", "false")
     }
 
-    private func connect(
-        settings: WebRTCSettings,
-        certificate: Certificate,
-        onEvent: @escaping @Sendable (WebRTCEvent) -> Void
-    ) {
+    private func connect(certificate: Certificate, onEvent: @escaping @Sendable (WebRTCEvent) -> Void) {
         let element = self.element
         element.connect("deep-element-added", handleElementAdded) { [weak self] (added: Element) in
-            self?.configure(added, settings: settings, certificate: certificate, onEvent: onEvent)
+            self?.configure(added, certificate: certificate)
         }
         element.connect("on-new-transceiver", handleTransceiver) { (transceiver: UnsafeMutableRawPointer) in
             // Only video: audio is concealed, not repeated. Nothing else may be done here.
@@ -456,13 +431,15 @@ public final class WebRTCBin: Sendable {
         element.connect("on-ice-candidate", handleCandidate) { (candidate: (guint, String)) in
             onEvent(.localCandidate(mLineIndex: Int(candidate.0), line: candidate.1))
         }
-        element.connect("pad-added", handlePad) { [streams = self.streams] (pad: Pad) in
+        element.connect("pad-added", handlePad) { [path = self.path] (pad: Pad) in
             let format = pad.rtpFormat
             // webrtcbin 1.22 asks for what the last source in the peer's description is, whatever this one is, and for
             // nothing if the peer names no sources. Audio is concealed, not repeated. Unknown payload types share the
             // buffer of the known ones of their source.
-            if let format { pad.setRetransmission(format.media == "video" && format.takesNACK) }
-            let hold = PadHold(pad, counting: format?.ssrc.map { (streams, $0) })
+            if let format, let ssrc = format.ssrc {
+                path.askForMissing(of: ssrc, format.media == "video" && format.takesNACK)
+            }
+            let hold = PadHold(pad, counting: format?.ssrc.map { (path, $0) })
             let stream = ReceivedStream(format: format, pad: pad, hold: hold)
             onEvent(.streamAppeared(stream))
         }
@@ -483,12 +460,8 @@ public final class WebRTCBin: Sendable {
     /// Gives the parts that webrtcbin makes for itself our settings.
     ///
     /// The thread that adds them; before they run.
-    private func configure(
-        _ added: Element,
-        settings: WebRTCSettings,
-        certificate: Certificate,
-        onEvent: @escaping @Sendable (WebRTCEvent) -> Void
-    ) {
+    private func configure(_ added: Element, certificate: Certificate) {
+        self.path.met(added)
         switch added.factoryName {
         case "dtlssrtpdec":
             // Typed throws cannot cross the signal: an element of this name without the property is no dtlssrtpdec.
@@ -496,47 +469,15 @@ public final class WebRTCBin: Sendable {
             self.transports.withLock { $0.append(added) }
         case "dtlssrtpenc":
             self.encryptors.withLock { $0.append(added) }
-        case "srtpdec":
-            let sources = SourceGuard(
-                of: added,
-                maximumSources: settings.maximumSources,
-                decrypts: !self.takesWholeWay
-            ) { onEvent($0 == .source ? .sourcesExhausted : .mediaForged) }
-            self.guards.withLock { $0.append(sources) }
-            self.decryptors.withLock { $0.append(added) }
         case "rtpsession":
             self.watcher.watch(rtpSession: added)
             self.congestion.watch(rtpSession: added)
             CGst_rtp_session_space_transport_feedback(added.pointer, Self.transportFeedbackNanoseconds)
             self.sessions.withLock { $0.append(added) }
-        case "rtpulpfecdec":
-            // webrtcbin sets this only for payload types above 0, and only for one of a transceiver: any other one
-            // renumbers packets, which hides losses.
-            guard CGst_get_int(added.pointer, "pt") == 0 else { break }
-            try? added.set("passthrough", "true")
-        case "queue":
-            guard !self.takesWholeWay, CTapedeck_shorten_receive_queue(added.pointer) else { break }
-            self.shortcuts.withLock { $0.queue = true }
-        case "nicesrc":
-            // GStreamer's own has none of these.
-            let source = UnsafeMutableRawPointer(added.pointer)
-            guard self.gathersPackets, CGst_has_property(source, "gather") != 0 else { break }
-            try? added.set("gather", "\(Self.gatherMilliseconds)")
-            if let count = settings.packetsPerLook { try? added.set("packets-per-look", "\(count)") }
-            added.connect("notify::slow", handleState) { (_: Element) in onEvent(.heldUpOthers) }
-            self.shortcuts.withLock { $0.source = true }
         default:
             break
         }
     }
-}
-
-/// Parts of webrtcbin that packets go around, in addition to those that are checked for each stream.
-private struct Shortcuts {
-    /// The queue behind the socket (docs/decisions/0057).
-    var queue = false
-    /// GStreamer's way to read the socket (docs/decisions/0073).
-    var source = false
 }
 
 /// Which side of offer and answer a description is.

@@ -27,7 +27,7 @@ extension PreferredCodec {
 /// with their first consumer, and end a few seconds after their last: who takes audio opens no camera. All methods are
 /// called on the session's control thread.
 public final class CameraSource: Sendable {
-    /// What is captured and coded now; apart from `state`, which is locked while encoders start.
+    /// What is captured and coded now.
     private let current: Mutex<SendSpec>
     private let name: String
     private let gates = CaptureGates()
@@ -38,8 +38,8 @@ public final class CameraSource: Sendable {
     private let picture = FanOut(startsAtKeyframe: false)
     private let sound = FanOut(startsAtKeyframe: false)
     private let soundMeter = SoundMeter()
+    /// Held for moments: encoders start and end without it.
     private let state = Mutex(Stages())
-    /// Apart from `state`, which is locked while encoders start.
     private let rates = Mutex(Rates())
 
     /// Raw frames that may wait for an encoder: as many as half a second has at 30 frames a second.
@@ -50,10 +50,6 @@ public final class CameraSource: Sendable {
     private static let maximumRawSounds = 60
     /// How often it is looked whether anybody receives something, and whether there is something to be heard.
     private static let lookDelay = Duration.seconds(1)
-    /// An encoder that so many looks in a row find without consumers ends: peers that join again within it wait for nothing.
-    private static let idleLooks = 3
-    /// An encoder that so many looks in a row find full, without anything that it made, is exchanged.
-    private static let stuckLooks = 5
     /// How long its end waits for its sources to close.
     private static let longestClosing = Duration.seconds(2)
 
@@ -82,13 +78,14 @@ public final class CameraSource: Sendable {
         var encoders: [MediaCodec: Encoder] = [:]
         /// What each codec's encoders made so far, and its consumers, also while none runs.
         var outputs: [MediaCodec: FanOut] = [:]
+<<<<<<< HEAD
         /// Without a consumer, so that its encoder has ended.
         var resting: Set<MediaCodec> = []
+=======
+        var lives: [MediaCodec: EncoderLife] = [:]
+>>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
         /// What is left to try of each codec.
         var choices: [MediaCodec: EncoderChoice] = [:]
-        /// When the encoders of each codec are tried again after all of them failed.
-        var retries: [MediaCodec: EncoderRetry] = [:]
-        var lastNumber = 0
         /// What encoders had no time for.
         var backlogs: [MediaCodec: EncoderBacklog] = [:]
         var silence = SilenceWatch()
@@ -106,11 +103,14 @@ public final class CameraSource: Sendable {
         let output: FanOut
         /// What it had no time for, as far as that is counted.
         var dropped: UInt64 = 0
+<<<<<<< HEAD
         /// How many looks in a row found no consumer of what it makes.
         var idleLooks = 0
         /// How many found that it is full and gave nothing since the one before, and what there was of its output then.
         var stuckLooks = 0
         var lastCount: UInt64 = 0
+=======
+>>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
 
         /// What it had no time for since that was counted.
         var newlyDropped: UInt64 {
@@ -174,30 +174,36 @@ public final class CameraSource: Sendable {
     /// later.
     /// - Throws: if no encoder is installed, among others.
     public func output(of codec: MediaCodec) throws(GStreamerError) -> FanOut {
+        let (output, isNew, actions) = try self.outputAtOnce(of: codec)
+        if let error = self.perform(actions, of: codec), isNew, !self.isInstalled(codec) {
+            self.state.withLock { $0.outputs[codec] = nil }
+            throw error
+        }
+        return output
+    }
+
+    /// The stream, whether it was made now, and what its encoder needs.
+    private func outputAtOnce(
+        of codec: MediaCodec
+    ) throws(GStreamerError) -> (FanOut, isNew: Bool, [EncoderLife.Action]) {
+        let now = UInt64(clamping: Runtime.monotonicNanoseconds)
         do {
             return try self.state.withLock { stages in
                 guard !stages.isStopped else { throw GStreamerError(.interrupted, "the camera has ended") }
                 guard codec == .opus ? self.settings.sendsAudio : self.settings.sendsVideo else {
                     throw GStreamerError(.parse, "the camera has no \(codec == .opus ? "audio" : "video")")
                 }
-                if let encoder = stages.encoders[codec] {
-                    // Who asks is about to take it.
-                    stages.encoders[codec]?.idleLooks = 0
-                    return encoder.output
-                }
                 let known = stages.outputs[codec]
-                guard self.mayStart(codec, stages) else {
-                    if let known { return known }
+                var life = stages.lives[codec] ?? EncoderLife()
+                guard life.isActive || life.mayStart(at: now) else {
+                    if let known { return (known, false, []) }
                     throw GStreamerError(.missingElement, "no encoder for \(codec.capsName) works")
                 }
+                if !life.isActive { try self.startCapture(of: [codec.kind], &stages) }
+                let actions = life.wanted(at: now)
                 let output = known ?? FanOut(startsAtKeyframe: codec != .opus)
-                do {
-                    try self.wake(codec, output, &stages)
-                } catch let error as GStreamerError {
-                    guard known != nil || self.isInstalled(codec) else { throw error }
-                    stages.outputs[codec] = output
-                }
-                return output
+                (stages.lives[codec], stages.outputs[codec]) = (life, output)
+                return (output, known == nil, actions)
             }
         } catch let error as GStreamerError {
             throw error
@@ -212,10 +218,11 @@ public final class CameraSource: Sendable {
     public func open() throws(CaptureError) {
         try self.state.withLock { stages throws(CaptureError) in
             guard self.settings.keepsOpen, !stages.isStopped else { return }
-            _ = try self.startedCapture(of: [], &stages)
+            try self.startCapture(of: [], &stages)
         }
     }
 
+<<<<<<< HEAD
     /// Starts the encoder of a codec, and the sources before it if they do not run.
     private func wake(_ codec: MediaCodec, _ output: FanOut, _ stages: inout Stages) throws {
         let base = try self.startedCapture(of: [codec.kind], &stages)
@@ -234,6 +241,9 @@ public final class CameraSource: Sendable {
     }
 
     /// How loud what goes into the encoder of audio is; nil while no participant takes it.
+=======
+    /// How loud what goes into the encoder of sound is; nil while nobody takes it.
+>>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
     public var soundLevel: SoundLevel? {
         self.state.withLock { $0.encoders[.opus] == nil ? nil : self.soundMeter.level }
     }
@@ -247,7 +257,7 @@ public final class CameraSource: Sendable {
 
     /// Video bits a second that are asked of the encoder that is asked for least; nil while none runs.
     ///
-    /// Any thread; waits while encoders start.
+    /// Any thread.
     public var targetBitsPerSecond: Int? {
         let running = self.state.withLock { $0.encoders.keys.filter { $0 != .opus } }
         let rates = self.rates.withLock { $0.encoders }
@@ -350,7 +360,9 @@ public final class CameraSource: Sendable {
     /// Ends everything, sources first; a source that does not close in time is left behind.
     public func stop() {
         let stages = self.state.withLock { stages in
-            defer { stages = Stages(isStopped: true) }
+            // What their lives say is done here: sources end before them.
+            for codec in stages.lives.keys { _ = stages.lives[codec]?.stop() }
+            defer { stages = Stages(lives: stages.lives, isStopped: true) }
             return stages
         }
         for encoder in stages.encoders.values { encoder.input.remove() }
@@ -370,7 +382,7 @@ public final class CameraSource: Sendable {
     /// Raw frames or samples that were left out because an encoder did not keep up, since the camera began; codecs that lost
     /// nothing are not named.
     ///
-    /// Any thread; waits while encoders start.
+    /// Any thread.
     public var dropped: [MediaCodec: UInt64] {
         self.state.withLock { stages in
             var totals = stages.backlogs.mapValues(\.total)
@@ -381,7 +393,7 @@ public final class CameraSource: Sendable {
 
     /// Starts the sources that give these kinds, or all if they are to be kept open, but for those that run; running time 0 of
     /// the first.
-    private func startedCapture(of kinds: Set<MediaKind>, _ stages: inout Stages) throws(CaptureError) -> UInt64 {
+    private func startCapture(of kinds: Set<MediaKind>, _ stages: inout Stages) throws(CaptureError) {
         let settings = self.settings
         let running = stages.feeds.map(\.source)
         let missing = self.neededKinds(stages).union(kinds).filter { kind in
@@ -392,13 +404,12 @@ public final class CameraSource: Sendable {
         let new = sources.filter { $0.gives(anyOf: missing) || $0.isFile && !running.contains($0) }
         let start = self.nextBaseNanoseconds
         self.startFeeds(of: new, settings, &stages, from: start)
-        if let base = stages.baseNanoseconds { return base }
+        guard stages.baseNanoseconds == nil else { return }
         stages.baseNanoseconds = start
         if !stages.isWatched {
             stages.isWatched = true
             self.lookLater()
         }
-        return start
     }
 
     /// What participants take, or everything if it is to be kept open.
@@ -406,7 +417,7 @@ public final class CameraSource: Sendable {
         guard !self.settings.keepsOpen else { return [.audio, .video] }
         // Who waits for an encoder that is tried again keeps the source open.
         let waiting = stages.outputs.filter { $0.value.consumerCount > 0 }.keys
-        return Set(stages.encoders.keys.map(\.kind)).union(waiting.map(\.kind))
+        return Set(stages.lives.filter(\.value.isActive).keys.map(\.kind)).union(waiting.map(\.kind))
     }
 
     /// Where sources begin on the clock: time stamps rise, also behind a file that was read ahead.
@@ -460,53 +471,68 @@ public final class CameraSource: Sendable {
         let before = self.settings
         guard settings.suits(callsOf: before) else { return false }
         let sources = try CaptureSource.all(settings, from: self.pipelines)
+<<<<<<< HEAD
         return self.state.withLock { stages in
             guard !stages.isStopped else { return false }
             // What was muted before is muted until what is captured has changed; frames need not stand still that long.
+=======
+        let outdated: [MediaCodec]? = self.state.withLock { stages in
+            guard !stages.isStopped else { return nil }
+            // What was muted before is muted until what is captured has changed; pictures need not stand still that long.
+>>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
             var mutes = before.mutes
             mutes.isFrozen = false
             mutes.formUnion(settings.mutes)
             self.gates.follow(mutes)
-            defer { self.gates.follow(settings.mutes) }
             self.current.withLock { $0 = settings }
-            if stages.baseNanoseconds != nil {
-                self.exchange(sources, settings, instead: before, &stages)
-            } else if settings.keepsOpen {
-                // `sources` are there, so this does not fail.
-                _ = try? self.startedCapture(of: [], &stages)
-            }
-            return true
+            if stages.baseNanoseconds != nil { return self.endOutdated(sources, settings, instead: before, &stages) }
+            // `sources` are there, so this does not fail.
+            if settings.keepsOpen { try? self.startCapture(of: [], &stages) }
+            return []
         }
+        guard let outdated else { return false }
+        for codec in outdated { self.decide(codec) { $0.changed(at: $1) } }
+        self.state.withLock { stages in
+            guard stages.baseNanoseconds != nil else { return }
+            self.startMissing(sources, settings, &stages)
+        }
+        self.gates.follow(self.settings.mutes)
+        return true
     }
 
-    /// Ends sources and encoders that other settings do not need, and starts those that they do.
+    /// Ends sources that other settings do not need; the codecs whose encoders they do not suit.
     ///
+<<<<<<< HEAD
     /// - Parameter all: What there is; slates run in place of devices that are muted, also during the change.
     private func exchange(
+=======
+    /// - Parameter all: What there is; slates run in place of devices that are muted, also meanwhile.
+    private func endOutdated(
+>>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
         _ all: [CaptureSource],
         _ settings: SendSpec,
         instead before: SendSpec,
         _ stages: inout Stages
-    ) {
+    ) -> [MediaCodec] {
         let isOtherPicture = !settings.hasPictures(like: before)
         let kinds = self.neededKinds(stages)
-        let wanted = all.filter { $0.isNeeded(for: kinds) }
-        let sources = self.shown(wanted)
-        let kept = stages.feeds.filter { sources.contains($0.source) && !(isOtherPicture && $0.source.hasVideo) }
-        let ended = stages.feeds.filter { feed in !kept.contains { $0 === feed } }
+        let sources = self.shown(all.filter { $0.isNeeded(for: kinds) })
+        let ended = stages.feeds.filter { !sources.contains($0.source) || isOtherPicture && $0.source.hasVideo }
         self.stopFeeds(ended, &stages)
         let hasOtherRate = settings.bitsPerSecond != before.bitsPerSecond
         if hasOtherRate { self.rates.withLock { $0.encoders = [:] } }
         // A source that takes its time leaves a hole, which an encoder that continues would fill with silence, all at once.
         let hasOtherSound =
             settings.audioBitsPerSecond != before.audioBitsPerSecond || ended.contains(where: \.source.hasAudio)
-        for codec in stages.encoders.keys where codec == .opus ? hasOtherSound : isOtherPicture || hasOtherRate {
-            self.replaceEncoder(codec, &stages)
-        }
-        let base = self.nextBaseNanoseconds
-        let new = zip(wanted, sources).filter { _, source in !kept.contains { $0.source == source } }.map(\.0)
-        // Encoders may have taken their time.
-        self.startFeeds(of: self.shown(new), settings, &stages, from: base)
+        return stages.lives.keys.filter { $0 == .opus ? hasOtherSound : isOtherPicture || hasOtherRate }
+    }
+
+    /// Starts the sources that settings need and that do not run; encoders may have taken their time.
+    private func startMissing(_ all: [CaptureSource], _ settings: SendSpec, _ stages: inout Stages) {
+        let kinds = self.neededKinds(stages)
+        let running = stages.feeds.map(\.source)
+        let new = self.shown(all.filter { $0.isNeeded(for: kinds) }).filter { !running.contains($0) }
+        self.startFeeds(of: new, settings, &stages, from: self.nextBaseNanoseconds)
     }
 
     /// What runs of these sources: slates in place of devices that are muted now.
@@ -518,35 +544,93 @@ public final class CameraSource: Sendable {
     /// Whether a source is away, and its slate is shown.
     public var showsSlate: Bool { self.state.withLock { $0.feeds.contains(where: \.showsSlate) } }
 
-    /// The best encoder that starts.
-    private func encoder(
+    /// Asks the life of a codec's encoder, and does what it says.
+    private func decide(
         _ codec: MediaCodec,
-        baseNanoseconds: UInt64,
-        output: FanOut,
-        _ stages: inout Stages
-    ) throws(GStreamerError) -> Encoder {
-        var choice = stages.choices[codec] ?? EncoderChoice(codec, from: self.pipelines)
-        defer { stages.choices[codec] = choice }
-        var failure = GStreamerError(.missingElement, "no encoder for \(codec.capsName) is installed")
-        let isAgain = stages.retries[codec]?.isFailing ?? false
-        while let file = choice.best(onFailure: {
-            self.passedOver($0, because: $1, isAgain: isAgain || $2)
-            failure = GStreamerError(.stateChange, "\($0.path): \($1)")
-        }) {
-            stages.lastNumber += 1
-            let number = stages.lastNumber
-            do throws(GStreamerError) {
-                let encoder = try self.start(file, codec, number, baseNanoseconds: baseNanoseconds, output: output)
-                let now = UInt64(clamping: Runtime.monotonicNanoseconds)
-                stages.retries[codec, default: EncoderRetry()].started(at: now)
-                return encoder
-            } catch {
-                self.passedOver(file, because: error.message, isAgain: isAgain)
-                failure = error
-                choice.remove(file)
+        _ event: (inout EncoderLife, _ now: UInt64) -> [EncoderLife.Action]
+    ) {
+        let actions = self.state.withLock { stages in
+            event(&stages.lives[codec, default: EncoderLife()], UInt64(clamping: Runtime.monotonicNanoseconds))
+        }
+        self.perform(actions, of: codec)
+    }
+
+    /// Does what the life of a codec's encoder says, and what it says to what comes of that.
+    ///
+    /// - Returns: why no encoder is left, if none is.
+    @discardableResult
+    private func perform(_ actions: [EncoderLife.Action], of codec: MediaCodec) -> GStreamerError? {
+        var failure: GStreamerError?
+        var open = actions[...]
+        while let action = open.popFirst() {
+            switch action {
+            case .end(let number, let reason): self.end(codec, number, reason)
+            case .start(let number): open += self.start(codec, number, &failure)
             }
         }
-        throw failure
+        return failure
+    }
+
+    /// Ends an encoder; consumers of its output stay.
+    private func end(_ codec: MediaCodec, _ number: Int, _ reason: EncoderLife.Reason) {
+        let ended = self.state.withLock { stages -> (encoder: Encoder, isAgain: Bool)? in
+            guard let encoder = stages.encoders[codec], encoder.number == number else { return nil }
+            self.countDropped(codec, &stages)
+            stages.encoders[codec] = nil
+            if reason != .notNeeded { stages.choices[codec]?.remove(encoder.file) }
+            return (encoder, stages.lives[codec]?.isFailing ?? false)
+        }
+        guard let (encoder, isAgain) = ended else { return }
+        encoder.input.remove()
+        switch reason {
+        case .notNeeded: encoder.pipeline.stop()
+        case .failed(let message):
+            self.passedOver(encoder.file, because: message, isAgain: isAgain)
+            encoder.pipeline.stop()
+        case .stuck:
+            self.passedOver(encoder.file, because: "it takes frames and gives nothing", isAgain: isAgain)
+            self.leave(encoder)
+        }
+    }
+
+    /// Starts the best encoder that is left.
+    ///
+    /// - Parameter failure: Why the last one did not start; then why none is left.
+    private func start(_ codec: MediaCodec, _ number: Int, _ failure: inout GStreamerError?) -> [EncoderLife.Action] {
+        let (base, output, known, isAgain) = self.state.withLock { stages in
+            let isAgain = stages.lives[codec]?.isFailing ?? false
+            return (stages.baseNanoseconds, stages.outputs[codec], stages.choices[codec], isAgain)
+        }
+        var choice = known ?? EncoderChoice(codec, from: self.pipelines)
+        let file = choice.best {
+            self.passedOver($0, because: $1, isAgain: isAgain || $2)
+            failure = GStreamerError(.stateChange, "\($0.path): \($1)")
+        }
+        guard let file, let base, let output else {
+            let error = failure ?? GStreamerError(.missingElement, "no encoder for \(codec.capsName) is installed")
+            failure = error
+            self.noneIsLeft(codec, number, because: error)
+            return []
+        }
+        do throws(GStreamerError) {
+            let encoder = try self.start(file, codec, number, baseNanoseconds: base, output: output)
+            failure = nil
+            return self.state.withLock { stages in
+                (stages.choices[codec], stages.encoders[codec]) = (choice, encoder)
+                // What was asked of it while it started.
+                if let rate = self.rates.withLock({ $0.encoders[codec] }) { self.apply(rate.fresh, to: encoder) }
+                let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+                return stages.lives[codec]?.started(number, at: now) ?? []
+            }
+        } catch {
+            self.passedOver(file, because: error.message, isAgain: isAgain)
+            failure = error
+            choice.remove(file)
+            return self.state.withLock { stages in
+                stages.choices[codec] = choice
+                return stages.lives[codec]?.didNotStart(number) ?? []
+            }
+        }
     }
 
     private func start(
@@ -570,9 +654,7 @@ public final class CameraSource: Sendable {
             let source = try pipeline.element(named: EncoderPipeline.source)
             if codec == .opus { try self.soundMeter.attach(to: source) }
             let input = try raw.add(source, of: pipeline, maximumQueued: maximum)
-            let encoder = Encoder(number: number, file: file, pipeline: pipeline, input: input, output: output)
-            if let rate = self.rates.withLock({ $0.encoders[codec] }) { self.apply(rate.fresh, to: encoder) }
-            return encoder
+            return Encoder(number: number, file: file, pipeline: pipeline, input: input, output: output)
         } catch {
             pipeline.stop()
             throw GStreamerError(error.code, complaints.first ?? error.message)
@@ -585,40 +667,49 @@ public final class CameraSource: Sendable {
 
     /// On the capture thread, once a second.
     private func look() {
-        let isStopped = self.state.withLock { stages in
-            if !stages.isStopped { self.followNeed(&stages) }
-            return stages.isStopped
-        }
+        let (isStopped, codecs) = self.state.withLock { ($0.isStopped, Array($0.lives.keys)) }
         guard !isStopped else { return }
+        for codec in codecs { self.look(at: codec) }
+        self.state.withLock { self.stopIdleSources(&$0) }
         self.lookForSilence()
         self.lookLater()
     }
 
+<<<<<<< HEAD
     /// Ends encoders from which no participant has taken anything for a while, and the sources with the last of their kind.
     private func followNeed(_ stages: inout Stages) {
         for codec in stages.encoders.keys { self.exchangeIfStuck(codec, &stages) }
         for (codec, encoder) in stages.encoders {
             let idleLooks = encoder.output.consumerCount > 0 ? 0 : encoder.idleLooks + 1
             stages.encoders[codec]?.idleLooks = idleLooks
+=======
+    /// Starts, exchanges or ends the encoder of a codec as its consumers and itself need.
+    private func look(at codec: MediaCodec) {
+        var unusable: (number: Int, error: CaptureError)?
+        let actions = self.state.withLock { stages -> [EncoderLife.Action] in
+            guard !stages.isStopped, let output = stages.outputs[codec] else { return [] }
+            let hasDropped = (stages.encoders[codec]?.newlyDropped ?? 0) > 0
+            let look = EncoderLife.Look(consumers: output.consumerCount, hasDropped: hasDropped, count: output.count)
+            let now = UInt64(clamping: Runtime.monotonicNanoseconds)
+            let actions = stages.lives[codec]?.look(look, at: now) ?? []
+>>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
             self.countDropped(codec, &stages)
-            guard idleLooks >= Self.idleLooks else { continue }
-            encoder.input.remove()
-            encoder.pipeline.stop()
-            stages.encoders[codec] = nil
-            stages.resting.insert(codec)
-            stages.retries[codec]?.ended(at: UInt64(clamping: Runtime.monotonicNanoseconds))
-        }
-        stages.closing.removeAll { $0.isClosed(within: .zero) }
-        // Who took its output just when it ended, or while none works.
-        for codec in stages.resting where self.mayStart(codec, stages) {
-            guard let output = stages.outputs[codec], output.consumerCount > 0 else { continue }
-            do {
-                try self.wake(codec, output, &stages)
+            guard case .start(let number)? = actions.first else { return actions }
+            do throws(CaptureError) {
+                try self.startCapture(of: [codec.kind], &stages)
+                return actions
             } catch {
-                // What encoders say was noted.
-                if error is CaptureError { self.gaveUp(codec, because: error, &stages) }
+                unusable = (number, error)
+                return []
             }
         }
+        if let unusable { self.noneIsLeft(codec, unusable.number, because: unusable.error) }
+        self.perform(actions, of: codec)
+    }
+
+    /// Ends the sources of which no participant receives anything.
+    private func stopIdleSources(_ stages: inout Stages) {
+        stages.closing.removeAll { $0.isClosed(within: .zero) }
         guard stages.baseNanoseconds != nil else { return }
         let kinds = self.neededKinds(stages)
         let idle = stages.feeds.filter { !$0.source.isNeeded(for: kinds) }
@@ -672,55 +763,14 @@ public final class CameraSource: Sendable {
         )
     }
 
-    /// On the capture thread: an encoder failed while it ran; the next one takes its place.
+    /// On the capture thread: an encoder failed; the next one takes its place.
     private func failed(_ codec: MediaCodec, _ number: Int, because message: String) {
-        self.state.withLock { stages in
-            guard let encoder = stages.encoders[codec], encoder.number == number else { return }
-            stages.retries[codec]?.ended(at: UInt64(clamping: Runtime.monotonicNanoseconds))
-            self.passOver(encoder, of: codec, because: message, &stages)
-            self.replaceEncoder(codec, &stages)
-        }
-    }
-
-    /// Chooses an encoder that does not work no more.
-    private func passOver(_ encoder: Encoder, of codec: MediaCodec, because message: String, _ stages: inout Stages) {
-        self.passedOver(encoder.file, because: message, isAgain: stages.retries[codec]?.isFailing ?? false)
-        stages.choices[codec]?.remove(encoder.file)
-    }
-
-    /// On the capture thread: the next one takes the place of an encoder that takes nothing more, gives nothing, and says
-    /// nothing, as a device does whose driver hangs.
-    private func exchangeIfStuck(_ codec: MediaCodec, _ stages: inout Stages) {
-        guard var encoder = stages.encoders[codec] else { return }
-        let count = encoder.output.count
-        let isStuck = encoder.newlyDropped > 0 && count == encoder.lastCount
-        encoder.stuckLooks = isStuck ? encoder.stuckLooks + 1 : 0
-        encoder.lastCount = count
-        stages.encoders[codec] = encoder
-        guard encoder.stuckLooks >= Self.stuckLooks else { return }
-        self.passOver(encoder, of: codec, because: "it takes frames and gives nothing", &stages)
-        self.replaceEncoder(codec, &stages, mayHang: true)
+        self.decide(codec) { $0.failed(number, because: message, at: $1) }
     }
 
     /// On the capture thread: a fresh encoder does not fill a long hole with silence.
     private func restartSoundEncoder() {
-        self.state.withLock { self.replaceEncoder(.opus, &$0) }
-    }
-
-    /// Starts the best encoder that is left in the place of one; consumers stay.
-    ///
-    /// - Parameter mayHang: whether its end is not waited for.
-    private func replaceEncoder(_ codec: MediaCodec, _ stages: inout Stages, mayHang: Bool = false) {
-        guard let base = stages.baseNanoseconds, let old = stages.encoders[codec] else { return }
-        self.countDropped(codec, &stages)
-        old.input.remove()
-        if mayHang { self.leave(old) } else { old.pipeline.stop() }
-        stages.retries[codec]?.ended(at: UInt64(clamping: Runtime.monotonicNanoseconds))
-        do throws(GStreamerError) {
-            stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: old.output, &stages)
-        } catch {
-            self.gaveUp(codec, because: error, &stages)
-        }
+        self.decide(.opus) { $0.changed(at: $1) }
     }
 
     /// Has an encoder end, and waits no more for it.
@@ -733,6 +783,7 @@ public final class CameraSource: Sendable {
         )
     }
 
+<<<<<<< HEAD
     /// No encoder of a codec is left: all are tried again after a while, if a participant takes what they make.
     private func gaveUp(_ codec: MediaCodec, because error: any Error, _ stages: inout Stages) {
         stages.encoders[codec] = nil
@@ -740,6 +791,15 @@ public final class CameraSource: Sendable {
         stages.resting.insert(codec)
         let now = UInt64(clamping: Runtime.monotonicNanoseconds)
         guard stages.retries[codec, default: EncoderRetry()].failed(at: now) else { return }
+=======
+    /// No encoder of a codec is left: all are tried again after a while, if somebody takes what they make.
+    private func noneIsLeft(_ codec: MediaCodec, _ number: Int, because error: any Error) {
+        let isNews = self.state.withLock { stages in
+            stages.choices[codec] = nil
+            return stages.lives[codec]?.noneIsLeft(number, at: UInt64(clamping: Runtime.monotonicNanoseconds)) ?? false
+        }
+        guard isNews else { return }
+>>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
         self.logger.error(
             "no encoder is left: nothing of this codec is sent until one works again",
             metadata: .tagged([.detail: "\(codec.capsName)", .errorMessage: "\(error)"])

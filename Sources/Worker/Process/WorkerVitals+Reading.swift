@@ -15,14 +15,13 @@ extension WorkerVitals {
         let seconds = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) + Double(microseconds) / 1_000_000
         let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))
             .flatMap { $0.split(separator: " ").dropFirst().first }.flatMap { Int64($0) }
-        let readers = PacketReaders.counters
         return WorkerVitals(
             cpuSeconds: seconds,
             residentBytes: (pages ?? 0) * Int64(sysconf(Int32(_SC_PAGESIZE))),
             threads: Self.entries(of: "/proc/self/task"),
             descriptors: Self.entries(of: "/proc/self/fd"),
-            sharedConnections: readers.connections,
-            slowConnections: readers.slowConnections,
+            sharedConnections: ReceivePath.sharedConnections,
+            slowConnections: ReceivePath.slowConnections,
             longTracks: ReceivePath.longTracks,
             forgedPackets: ReceivePath.forgedPackets,
             objects: countsObjects ? Runtime.liveObjectCount : nil,

@@ -26,7 +26,7 @@ struct LoopbackTests {
         /// Jitter buffers of the recorder, when it was done, by whether they ask for packets that are missing.
         var reorderBuffers: [Bool]
         /// How often each of the recorder's sockets was looked at, and how many packets that brought.
-        var reads: [(looks: UInt64, packets: UInt64)]
+        var reads: [CTapedeckPathCounters]
         var sent: [MediaCodec: UInt64]
     }
 
@@ -70,7 +70,7 @@ struct LoopbackTests {
         }
         var sent: [MediaCodec: UInt64] = [:]
         var reorderBuffers: [Bool] = []
-        var reads: [(looks: UInt64, packets: UInt64)] = []
+        var reads: [CTapedeckPathCounters] = []
         await withTaskGroup(of: Void.self) { group in
             group.addTask { _ = await sending.run() }
             group.addTask { _ = await recording.run() }
@@ -79,7 +79,7 @@ struct LoopbackTests {
                 try? await Task.sleep(for: .milliseconds(50))
             }
             reorderBuffers = recording.connections.compactMap(\.bin).flatMap(\.reorderBuffers)
-            reads = recording.connections.compactMap(\.bin).flatMap(\.reads)
+            reads = recording.connections.compactMap(\.bin?.path.counters)
             recording.stop()
             sending.stop()
             await group.waitForAll()
@@ -200,7 +200,7 @@ struct LoopbackTests {
         defer { try? FileManager.default.removeItem(atPath: result.storage) }
         let reads = try #require(result.reads.first)
         #expect(result.reads.count == 1)
-        #expect(reads.packets > reads.looks * 3 / 2, "\(reads)")
+        #expect(reads.packets_read > reads.looks * 3 / 2, "\(reads)")
         #expect(ages.longest > .milliseconds(3))
         #expect(ages.longest < .seconds(1))
         #expect(ages.isNegative == false)
@@ -214,11 +214,11 @@ struct LoopbackTests {
         sound.video = nil
         let result = try await self.record(cameraOffers: true, codec: .vp8, sends: sound) { recorder, session in
             guard recorder.status.tracks.contains(where: { $0.duration > .seconds(2) }) else { return false }
-            return session.connections.compactMap(\.bin).flatMap(\.reads).contains { $0.packets > $0.looks * 3 / 2 }
+            return session.connections.compactMap(\.bin?.path.counters).contains { $0.packets_read > $0.looks * 3 / 2 }
         }
         defer { try? FileManager.default.removeItem(atPath: result.storage) }
         let reads = try #require(result.reads.first)
-        #expect(reads.packets > reads.looks * 3 / 2, "\(reads)")
+        #expect(reads.packets_read > reads.looks * 3 / 2, "\(reads)")
         #expect(result.recorder.status.tracks.map(\.codec) == [.opus])
         #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 })
     }
@@ -231,8 +231,8 @@ struct LoopbackTests {
         }
         defer { try? FileManager.default.removeItem(atPath: result.storage) }
         let reads = try #require(result.reads.first)
-        #expect(reads.packets <= 2 * reads.looks, "\(reads)")
-        #expect(reads.packets > 100)
+        #expect(reads.packets_read <= 2 * reads.looks, "\(reads)")
+        #expect(reads.packets_read > 100)
         #expect(result.recorder.status.tracks.allSatisfy { $0.lostPackets == 0 && $0.duration > .seconds(2) })
     }
 
@@ -241,7 +241,7 @@ struct LoopbackTests {
     func oneThreadReadsTheConnectionsOfAProcess() async throws {
         let wereShared = Mutex(false)
         let isDone: @Sendable (RecorderThread, RoomSession) -> Bool = { recorder, _ in
-            if PacketReaders.counters.connections >= 2 { wereShared.withLock { $0 = true } }
+            if ReceivePath.sharedConnections >= 2 { wereShared.withLock { $0 = true } }
             return wereShared.withLock { $0 } && recorder.status.tracks.count == 2
                 && recorder.status.tracks.allSatisfy { $0.duration > .seconds(4) }
         }
@@ -381,21 +381,6 @@ private final class PacketAges: Sendable {
 }
 
 extension WebRTCBin {
-    /// Counters of each element that reads sockets.
-    fileprivate var reads: [(looks: UInt64, packets: UInt64)] {
-        self.all("nicesrc").map { source in
-            func counter(_ name: String) -> UInt64 {
-                var value = GValue()
-                defer { g_value_unset(&value) }
-                g_object_get_property(source.assumingMemoryBound(to: GObject.self), name, &value)
-                return UInt64(g_value_get_uint64(&value))
-            }
-            // In this order: a look may come between.
-            let packets = counter("packets")
-            return (counter("looks"), packets)
-        }
-    }
-
     /// Every element of a factory inside, however deep; they live as long as the bin.
     fileprivate func all(_ factory: String) -> [UnsafeMutableRawPointer] {
         let bin = UnsafeMutableRawPointer(self.element.pointer).assumingMemoryBound(to: GstBin.self)
