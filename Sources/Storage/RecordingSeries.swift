@@ -79,6 +79,12 @@ public struct RecordingSeries: Sendable, Hashable {
         self.missing = Self.missing(self.segments)
     }
 
+    /// The segments that an export of the series lacks, because they were not there when it was made.
+    public func segments(missingIn export: Manifest.Export) -> [Segment] {
+        guard let recordings = export.recordings else { return [] }
+        return self.segments.filter { !recordings.contains($0.folder.id.rawValue) }
+    }
+
     /// The numbers that no segment has, and those between two segments of one epoch.
     private static func missing(_ segments: [Segment]) -> [ClosedRange<Int>] {
         var holes = Self.holes([0] + Set(segments.map(\.number)).sorted())
