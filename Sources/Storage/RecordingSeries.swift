@@ -4,7 +4,7 @@ import Timeline
 
 /// The recordings that follow each other without a gap, as far as they are still there.
 ///
-/// In a cluster several hosts may have recorded a series, one after the other, each under an epoch of its own. A host
+/// In a cluster several hosts may have recorded a series, one after the other, each under its own epoch. A host
 /// that was cut off does not know of the next one: two epochs may have a segment of the same number, and at the same time.
 public struct RecordingSeries: Sendable, Hashable {
     /// One of them.

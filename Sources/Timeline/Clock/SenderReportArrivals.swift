@@ -4,7 +4,7 @@ internal import Basics
 
 /// The sender reports that came to one host: each sender's wall clock against the arrivals on the host's monotonic clock.
 ///
-/// Memory is bounded for each sender. Journals are taken one after the other; tracks have numbers of their own in each.
+/// Memory is bounded for each sender. Journals are taken one after the other; each numbers its tracks separately.
 public struct SenderReportArrivals: Sendable {
     /// A report's NTP time, and when it came on the host's monotonic clock.
     struct Arrival {
