@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Storage
+import Timeline
 
 /// The tracks and events that an export is made of, on one clock.
 struct ExportInput {
@@ -42,6 +43,9 @@ struct ExportInput {
         }
         for folder in series.doubles {
             self.warnings.append("\(folder.path) is left out: another recording has its place in the series")
+        }
+        for join in self.contents.seriesJournal?.joins ?? [] where join.joinedBy == .utc {
+            self.warnings.append("\(join.text): no sender reported to both hosts, and their wall clocks may be apart")
         }
         // Gaps in each segment's own journal are in that segment's certificate.
         self.warnings += self.contents.warnings.filter { $0.hasPrefix("../") && $0.contains("left out") }

@@ -129,6 +129,10 @@ public struct ExportReport: Sendable, Hashable, Codable {
     /// Whether it holds only a part of the recording, or the media that were there while the recording was in progress;
     /// not in JSON.
     public var isPart = false
+    /// How the clocks of a series' hosts were joined; `nil` where one host recorded.
+    public var joined: [ClockJoin]?
+    /// The ids of the recordings of a series that it was made of; not in JSON.
+    public var recordings: [String]?
     /// Events of the call, in order of time; at most `maximumEvents`.
     public var events: [CallEvent] = []
     /// Turns of speech; nil where no audio was decoded, and not in JSON.
@@ -139,7 +143,7 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var warnings: [String]
 
     private enum CodingKeys: String, CodingKey {
-        case output, layout, start, bytes, tracks, verdict, events, warnings, sources
+        case output, layout, start, bytes, tracks, verdict, events, warnings, sources, joined
         case durationNanoseconds = "duration_ns"
     }
 

@@ -49,12 +49,15 @@ extension Exporter {
                 report.isOfDamaged = true
                 warnings.append(subject.sentence("manifest.json could not be read, and is \(aside) now", index))
             }
-            let certificate = RecordingExamination.certificate(
+            var certificate = RecordingExamination.certificate(
                 contents,
                 folder,
                 earlier: earlier,
                 export: index == 0 ? digest : nil
             )
+            for join in index == 0 ? report.joined ?? [] : [] {
+                certificate.note(.init(.note, .clocksJoined, file: digest?.name, join.text))
+            }
             let prefix = subject.prefix(index)
             let damaged = Set(certificate.findings(.damage).compactMap { $0.file.map { prefix + $0 } })
             for index in report.tracks.indices {

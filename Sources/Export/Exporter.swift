@@ -123,6 +123,8 @@ public enum Exporter {
         var report = Self.report(contents, merge, layout: spec.layout.name, start: start, file: file)
         report.warnings = input.warnings + report.warnings + warnings
         report.isPart = contents.isPart(spec)
+        if case .series(let series) = subject { report.recordings = series.segments.map(\.folder.id.rawValue) }
+        report.joined = contents.seriesJournal.flatMap { $0.joins.isEmpty ? nil : $0.joins }
         report.events = Array((events?.events ?? []).prefix(ExportReport.maximumEvents))
         if let warning = events?.warning { report.warnings.append(warning) }
         guard isNoted else { return report }
@@ -190,7 +192,7 @@ public enum Exporter {
         let sources = contents.sources.filter { participant == nil || $0.participant == participant }
         var lanes =
             if let switches = spec.layout.tracks?.switches {
-                JoinedLanes.join(sources, contents, byStream: switches.contains(.separateTracks))
+                try JoinedLanes.join(sources, contents, byStream: switches.contains(.separateTracks))
             } else {
                 BrowserLanes.choose(sources, &warnings)
             }
@@ -344,7 +346,8 @@ public enum Exporter {
                     media
                 )
             }
-            let packets = lane.sources.compactMap { $0.number.flatMap { contents.packets[$0] } }
+            // A file of which several parts are here was counted once.
+            let packets = Set(lane.sources.compactMap(\.number)).sorted().compactMap { contents.packets[$0] }
             if !packets.isEmpty {
                 track.packetsReceived = packets.reduce(0) { $0 &+ $1.received }
                 track.packetsLost = packets.reduce(0) { $0 &+ $1.lost }

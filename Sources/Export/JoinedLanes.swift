@@ -22,7 +22,7 @@ struct JoinedLanes {
     private let contents: RecordingContents
     /// Numbers of tracks, and those of the tracks whose streams they continue.
     private let predecessors: [Int: Int]
-    private let followed: Set<Int>
+    private var followed: Set<Int>
     /// The parts of the recording that tracks were opened in.
     private let parts: [Int: Int]
     /// The media sections of each connection, by their identification tags.
@@ -31,15 +31,20 @@ struct JoinedLanes {
     private var lanesOfParticipant: [String: [Int]] = [:]
     /// By number of the source: the index of its lane, for the last source of each.
     private var laneOfLast: [Int: Int] = [:]
-    /// The session times of last units, by file, once they were asked for.
+    /// The session times of files' last units, once they were asked for.
     private var ends: [String: Int64] = [:]
 
     /// The tracks of an export, in the order of `sources`, by whose file they begin with; strays come last.
     ///
     /// - Parameter byStream: whether only files of one RTP stream share a track.
-    static func join(_ sources: [TrackSource], _ contents: RecordingContents, byStream: Bool) -> [TrackLane] {
+    static func join(
+        _ sources: [TrackSource],
+        _ contents: RecordingContents,
+        byStream: Bool
+    ) throws(ExportError) -> [TrackLane] {
         var joined = JoinedLanes(contents)
-        for source in sources.sorted(by: Self.isEarlier) { joined.add(source, byStream: byStream) }
+        let parts = try joined.cut(sources)
+        for source in parts.sorted(by: Self.isEarlier) { joined.add(source, byStream: byStream) }
         let order = Dictionary(
             sources.enumerated().map { ($1.file, $0) },
             uniquingKeysWith: { first, _ in first }
@@ -77,6 +82,24 @@ struct JoinedLanes {
         self.sections = sections
     }
 
+    /// Cuts what several owners of a room recorded at the same time.
+    private mutating func cut(_ sources: [TrackSource]) throws(ExportError) -> [TrackSource] {
+        guard let epochs = self.contents.seriesJournal?.epochs, Set(epochs.values).count > 1 else { return sources }
+        var ends = self
+        let history = self.contents.history
+        let overlaps = OverlapCut(
+            isOneSender: { [self] in self.isOneSender($0, $1) },
+            isPause: { history.isPause(from: $0, lasting: $1, track: nil, of: $2.participant, $2.media) }
+        )
+        let parts = try overlaps.cut(sources, epochs: epochs) { ends.end(of: $0) }
+        self.ends = ends.ends
+        // A file whose beginning was cut away follows none.
+        let whole = Set(parts.filter { $0.window.lowerBound == .min }.compactMap(\.number))
+        let cut = Set(sources.compactMap(\.number)).subtracting(whole)
+        self.followed = Set(self.predecessors.filter { !cut.contains($0.key) }.values)
+        return parts
+    }
+
     private static func isEarlier(_ left: TrackSource, _ right: TrackSource) -> Bool {
         let times = (left.firstNanoseconds ?? .max, right.firstNanoseconds ?? .max)
         return times.0 == times.1 ? left.file < right.file : times.0 < times.1
@@ -87,14 +110,17 @@ struct JoinedLanes {
     }
 
     private mutating func add(_ source: TrackSource, byStream: Bool) {
-        let before = source.number.flatMap { self.predecessors[$0] }
+        // Behind the part that was cut out of it, a file continues itself.
+        let isCut = source.window.lowerBound > .min
+        let before = isCut ? source.number : source.number.flatMap { self.predecessors[$0] }
         let ofStream = before.flatMap { self.laneOfLast[$0] }
         var index = ofStream.flatMap { self.lanes[$0].first.canGoOn(in: source) ? $0 : nil }
         if index == nil, !byStream { index = self.over(before: source) }
         if let index {
-            let last = self.lanes[index].sources.last?.number
-            if let last { self.laneOfLast[last] = nil }
-            self.lanes[index].append(source, isContinued: before != nil && before == last)
+            let last = self.lanes[index].sources.last
+            if let number = last?.number { self.laneOfLast[number] = nil }
+            let isContinued = before != nil && before == last?.number && last?.window.upperBound == .max
+            self.lanes[index].append(source, isContinued: isContinued)
         } else {
             self.lanesOfParticipant[source.participant, default: []].append(self.lanes.count)
             self.lanes.append(TrackLane(source))
@@ -110,7 +136,8 @@ struct JoinedLanes {
         var found: (index: Int, isOfSection: Bool, end: Int64)?
         for index in self.lanesOfParticipant[source.participant] ?? [] {
             guard let last = self.lanes[index].sources.last, let before = last.opened,
-                !self.followed.contains(before.track), self.lanes[index].first.fits(source),
+                last.window.upperBound < .max || !self.followed.contains(before.track),
+                self.lanes[index].first.fits(source),
                 self.isOneSender(before, opened), let end = self.end(of: last), end < start
             else { continue }
             let isOfSection = before.mid == opened.mid
@@ -129,8 +156,13 @@ struct JoinedLanes {
         return connections[0] != connections[1] && connections.allSatisfy { self.sections[$0]?.count == 1 }
     }
 
-    /// The session time of a file's last unit: as the journal says, or the file itself where it was not closed.
+    /// The session time of a source's last unit, no earlier: as the journal says, or the file itself where it was not
+    /// closed.
     private mutating func end(of source: TrackSource) -> Int64? {
+        self.endOfFile(source).map { min($0, source.window.upperBound &- 1) }
+    }
+
+    private mutating func endOfFile(_ source: TrackSource) -> Int64? {
         if let known = self.ends[source.file] { return known }
         guard let number = source.number else { return nil }
         let key = self.contents.seriesJournal?.clocks[number] ?? number

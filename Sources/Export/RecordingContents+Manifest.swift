@@ -120,7 +120,9 @@ extension Manifest {
                 layout: report.layout,
                 durationNanoseconds: report.durationNanoseconds,
                 bytes: report.bytes,
-                isPart: report.isPart
+                isPart: report.isPart,
+                recordings: report.recordings,
+                joined: report.joined
             )
         )
     }

@@ -46,18 +46,32 @@ public struct Manifest: Sendable, Hashable, Codable {
         public var isPart: Bool?
         /// Whether it is of the whole recording.
         public var isOfWhole: Bool { self.isPart != true }
+        /// The ids of the recordings of a series that it was made of; `nil` for an export of one recording.
+        public var recordings: [String]?
+        /// How the clocks of a series' hosts were joined; `nil` where one host recorded.
+        public var joined: [ClockJoin]?
 
         /// An export with each part given.
-        public init(file: String, layout: String, durationNanoseconds: Int64, bytes: UInt64, isPart: Bool = false) {
+        public init(
+            file: String,
+            layout: String,
+            durationNanoseconds: Int64,
+            bytes: UInt64,
+            isPart: Bool = false,
+            recordings: [String]? = nil,
+            joined: [ClockJoin]? = nil
+        ) {
             self.file = file
             self.layout = layout
             self.durationNanoseconds = durationNanoseconds
             self.bytes = bytes
             self.isPart = isPart ? true : nil
+            self.recordings = recordings
+            self.joined = joined
         }
 
         private enum CodingKeys: String, CodingKey {
-            case file, layout, bytes
+            case file, layout, bytes, recordings, joined
             case isPart = "part"
             case durationNanoseconds = "duration_ns"
         }

@@ -49,11 +49,13 @@ struct RecordResult: Encodable {
     var outputs: [OutputResult]?
     /// The file for an editor, where one was asked for.
     var project: String?
+    /// How the clocks of a series' hosts were joined, if several recorded it.
+    var joined: [ClockJoin]?
     let report: ExportReport
 
     private enum CodingKeys: String, CodingKey {
         case recording, output, durationSeconds, isComplete = "complete", verdict, problems, tracks, counters, outputs
-        case project
+        case project, joined
     }
 
     /// `recorded`: the tracks as the recorder knows them, if it was this process.
@@ -73,6 +75,7 @@ struct RecordResult: Encodable {
         self.counters = counters
         self.report = report
         self.project = report.project
+        self.joined = report.joined
         self.tracks = report.tracks.map { track in
             Track(
                 number: track.number,
@@ -101,6 +104,7 @@ struct RecordResult: Encodable {
         Output.result(self.output)
         if let project = self.project { Output.result(project) }
         Output.result(self.report.table())
+        for join in self.joined ?? [] { Output.result(join.text) }
     }
 
     /// Fails with code 5 if something is missing.

@@ -28,6 +28,7 @@ final class SimulatedRecording {
         var delayNanoseconds: Int64 = 40_000_000
         /// The first sender report, from the recording's start; none if absent.
         var firstReportNanoseconds: Int64? = 500_000_000
+        var reportIntervalNanoseconds: Int64 = 1_000_000_000
         /// Units that do not come.
         var missing: Range<Int> = 0..<0
         /// When each unit is shown, in steps from the first; in the order in which they come if absent.
@@ -89,11 +90,17 @@ final class SimulatedRecording {
         var startNanoseconds: Int64
         /// The segment whose video continues here, with whatever unit comes.
         var before: SimulatedRecording?
+        /// The number of the room's owner in a cluster, if it is in one.
+        var epoch: Int?
+        /// How much the owner's monotonic clock, and its wall clock, show more than those of the simulation.
+        var monotonicNanoseconds: Int64 = 0
+        var wallNanoseconds: Int64 = 0
     }
 
     static let startNanoseconds: Int64 = 9_000_000_000_000
     static let startUTC = UTCTime(nanosecondsSince1970: 1_795_230_746_000_000_000)
-    private static let wallStart: UInt64 = 3_900_000_000
+    /// The same as senders have it, in seconds since 1900.
+    private static let wallStart: UInt64 = 1_795_230_746 + 2_208_988_800
 
     let storagePath: String
     let folder: RecordingFolder
@@ -111,7 +118,9 @@ final class SimulatedRecording {
         let fresh = FileManager.default.temporaryDirectory.path + "/tapedeck-export-\(RecordingID.random())"
         self.storagePath = segment?.storage ?? fresh
         let delay = segment?.startNanoseconds ?? 0
-        let utc = UTCTime(nanosecondsSince1970: Self.startUTC.nanosecondsSince1970 + delay)
+        let utc = UTCTime(
+            nanosecondsSince1970: Self.startUTC.nanosecondsSince1970 + delay + (segment?.wallNanoseconds ?? 0)
+        )
         self.folder = try RecordingFolder.create(
             storage: self.storagePath,
             room: "Stand up!",
@@ -119,15 +128,16 @@ final class SimulatedRecording {
             id: try #require(RecordingID(rawValue: id))
         )
         let journal = try JournalWriter(folder: self.folder)
-        let start = Self.startNanoseconds
+        let start = Self.startNanoseconds + (segment?.monotonicNanoseconds ?? 0)
         let started = RecordingStarted(
             room: "Stand up!",
             id: self.folder.id.rawValue,
-            host: "host",
+            host: segment?.epoch.map { "host\($0)" } ?? "host",
             utc: utc,
             boot: boot,
             series: segment?.series,
-            segment: segment?.number
+            segment: segment?.number,
+            claim: segment?.epoch.map { RecordingClaim(cluster: "calls", epoch: $0) }
         )
         try journal.append(.recordingStarted(started), monotonicNanoseconds: start + delay)
         for participant in Set(plans.map(\.participant)).sorted() {
@@ -246,7 +256,7 @@ final class SimulatedRecording {
                     ),
                     monotonicNanoseconds: start + due + plan.delayNanoseconds
                 )
-                report = due + 1_000_000_000
+                report = due + plan.reportIntervalNanoseconds
             }
             let shown = plan.places.map { Int64($0[index]) * step } ?? ticks
             let result = try unit.withUnsafeBytes {

@@ -75,6 +75,19 @@ import Timeline
         #expect(times == [100, 112, 110, 111])
     }
 
+    @Test func clocksThatWereComparedMayOverlap() {
+        var parts = JournalParts(leads: ["x": 0, "y": 95 * Self.second])
+        var times: [Int64] = []
+        let entries = [
+            Self.started(boot: "x", at: 100 * Self.second), Self.mark(at: 150 * Self.second),
+            Self.started(boot: "y", at: 7 * Self.second), Self.mark(at: 8 * Self.second),
+            Self.started(boot: "x", at: 160 * Self.second),
+        ]
+        for entry in entries { parts.take(entry) { times.append($0.monotonicNanoseconds / Self.second) } }
+        parts.finish { times.append($0.monotonicNanoseconds / Self.second) }
+        #expect(times == [100, 150, 102, 103, 160])
+    }
+
     @Test(arguments: [Int64.min, .max, 0, -7_200_000_000_000, 9_000_000_000_000])
     func aSingleDamagedTimeIsMended(time: Int64) {
         let hour = 3600 * Self.second

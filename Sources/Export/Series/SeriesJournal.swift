@@ -9,6 +9,8 @@ struct SeriesJournal {
     private(set) var damagedCount = 0
     /// Which of the series' segments, from 0, a track is in, by its number here.
     private(set) var segments: [Int: Int] = [:]
+    /// The epoch of the owner that recorded a track, by its number here.
+    private(set) var epochs: [Int: Int] = [:]
     /// Tracks that continue another one that stopped at a cut: their numbers, and that of the one before.
     private(set) var predecessors: [Int: Int] = [:]
     /// The number of the first of the tracks that a track continues, or the track's own: all of them follow one RTP
@@ -16,6 +18,8 @@ struct SeriesJournal {
     private(set) var clocks: [Int: Int] = [:]
     /// Lines that could not be read.
     private(set) var skippedLines = 0
+    /// How the clocks of the hosts behind the first were joined to it.
+    private(set) var joins: [ClockJoin] = []
     /// The newest track of each stream.
     private var newest: [Stream: (record: TrackOpened, nanoseconds: Int64, number: Int)] = [:]
     private var part = 1
@@ -25,30 +29,52 @@ struct SeriesJournal {
     /// - Parameter body: is given all records, segment after segment; they are not kept.
     init(_ series: RecordingSeries, _ body: (JournalEntry) -> Void) throws(ExportError) {
         var numbers = Renumbering()
-        var placed = JournalParts()
+        let (leads, joins) = try Self.clocks(series)
+        var placed = JournalParts(leads: leads)
         var result = self
+        result.joins = joins
+        func take(_ entry: JournalEntry) {
+            result.note(entry, series)
+            body(entry)
+        }
         for (index, segment) in series.segments.enumerated() {
             numbers.beginSegment()
+            let isOfAnotherOwner = index > 0 && series.segments[index - 1].epoch != segment.epoch
             do throws(StorageError) {
                 let journal = try Journal.read(segment.folder) { entry in
                     let entry = numbers.renumbered(entry)
-                    if case .trackOpened(let record) = entry.record { result.segments[record.track] = index }
-                    placed.take(entry) { entry in
-                        result.note(entry, series)
-                        body(entry)
+                    if case .trackOpened(let record) = entry.record {
+                        result.segments[record.track] = index
+                        result.epochs[record.track] = segment.epoch
                     }
+                    placed.take(entry, take)
+                    guard isOfAnotherOwner, case .recordingStarted(let record) = entry.record else { return }
+                    // Its connections are not those of the owner before, whose numbers they have.
+                    placed.take(numbers.part(record, at: entry.monotonicNanoseconds), take)
                 }
                 result.skippedLines += journal.skippedLines
             } catch {
                 throw ExportError(error)
             }
         }
-        placed.finish { entry in
-            result.note(entry, series)
-            body(entry)
-        }
+        placed.finish(take)
         result.damagedCount = placed.damagedCount
         self = result
+    }
+
+    /// What brings the clocks of the hosts that recorded a series onto the first, and how they were compared; nothing
+    /// for a series of one owner.
+    private static func clocks(
+        _ series: RecordingSeries
+    ) throws(ExportError) -> (leads: [String: Int64], joins: [ClockJoin]) {
+        guard series.isOfSeveralOwners else { return ([:], []) }
+        var clocks = HostClocks()
+        do throws(StorageError) {
+            for segment in series.segments { _ = try Journal.read(segment.folder) { clocks.take($0) } }
+        } catch {
+            throw ExportError(error)
+        }
+        return clocks.joined()
     }
 
     /// Identity of one RTP stream, across track files.
@@ -114,6 +140,15 @@ private struct Renumbering {
         self.count += 1
         self.tracks[old] = self.count
         return self.count
+    }
+
+    /// The part that a segment of another owner begins.
+    mutating func part(_ record: RecordingStarted, at nanoseconds: Int64) -> JournalEntry {
+        self.part += 1
+        return JournalEntry(
+            .partStarted(PartStarted(part: self.part, host: record.host, utc: record.utc, boot: record.boot)),
+            monotonicNanoseconds: nanoseconds
+        )
     }
 
     mutating func renumbered(_ entry: JournalEntry) -> JournalEntry {

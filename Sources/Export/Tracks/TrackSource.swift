@@ -42,6 +42,10 @@ struct TrackSource {
     private let turns: VideoTurns?
     private let keepsDamaged: Bool
     private var holes = FileHoles()
+    /// The session times that are read; units before and behind count as if they were not there.
+    private(set) var window = Int64.min..<Int64.max
+    /// Whether a unit in the window was reached with which decoding can begin.
+    private var isInside = false
     /// Units that were left out because they cannot be decoded.
     private(set) var leftOut = LeftOutUnits()
     /// The unit that comes next, and its time on the session clock.
@@ -99,6 +103,40 @@ struct TrackSource {
         }
     }
 
+    /// The part of a source that rests whose units are in a range of session time; `nil` if there is none.
+    ///
+    /// Video begins with a keyframe, unless the range begins before the file.
+    func part(_ window: Range<Int64>) throws(ExportError) -> TrackSource? {
+        guard window != self.window else { return self }
+        var part = self
+        part.window = window
+        try part.wake()
+        part.firstNanoseconds = part.next?.sessionNanoseconds
+        part.rest()
+        return part.firstNanoseconds == nil ? nil : part
+    }
+
+    /// The stretches in which a source that rests has units no further apart than `distance`, up to a session time.
+    ///
+    /// - Returns: the first unit and the last of each stretch. In a video each begins with a keyframe: a hole behind which
+    ///   it continues without one is none.
+    func stretches(until end: Int64, distance: Int64) throws(ExportError) -> [ClosedRange<Int64>] {
+        var source = self
+        try source.wake()
+        var stretches: [ClosedRange<Int64>] = []
+        while let (block, time) = source.next {
+            let isEntry = self.track.codec.kind == .audio || block.isKeyframe
+            if let last = stretches.last, !isEntry || time &- last.upperBound <= distance {
+                stretches[stretches.count - 1] = last.lowerBound...max(last.upperBound, time)
+            } else if isEntry || !self.keepsDamaged {
+                stretches.append(time...time)
+            }
+            if time > end { break }
+            try source.advance()
+        }
+        return stretches
+    }
+
     /// Closes the file and forgets its unit, until it is woken: there may be more files than a process may open.
     mutating func rest() {
         self.reader = nil
@@ -112,12 +150,13 @@ struct TrackSource {
         guard self.reader == nil else { return }
         self.reader = try Self.open(self.path, self.file).reader
         self.damage.rewind()
+        self.isInside = false
         self.holes = FileHoles()
         self.leftOut = LeftOutUnits()
         try self.advance()
     }
 
-    /// The session time of the latest unit, found by reading the file; `nil` if it cannot be read.
+    /// The session time of the latest unit of the file, found by reading it; `nil` if it cannot be read.
     func lastNanoseconds() -> Int64? {
         var whole = self
         guard (try? whole.wake()) != nil else { return nil }
@@ -189,10 +228,14 @@ struct TrackSource {
                 guard head.payloadOffset &+ UInt64(head.payloadSize) <= self.size else { break }
                 let time = self.sessionTime(head.timeNanoseconds)
                 let isBehindHole = self.refersIntoHole(head)
-                if self.damage.contains(self.rtpTime(head.timeNanoseconds)) || isBehindHole {
+                let isDamaged = self.damage.contains(self.rtpTime(head.timeNanoseconds)) || isBehindHole
+                if time >= self.window.upperBound { break }
+                if time < self.window.lowerBound { continue }
+                if isDamaged {
                     self.leftOut.note(at: time)
                     continue
                 }
+                guard self.enters(with: head) else { continue }
                 self.leftOut.end(at: time)
                 self.next = (Block(head, payload: try self.reader?.payload(of: head) ?? []), time)
                 return
@@ -201,6 +244,13 @@ struct TrackSource {
         } catch {
             throw ExportError(error, file: self.file)
         }
+    }
+
+    /// Whether decoding within the window can begin with a unit, or has begun before it.
+    private mutating func enters(with head: BlockHead) -> Bool {
+        self.isInside =
+            self.isInside || self.window.lowerBound == .min || self.track.codec.kind == .audio || head.isKeyframe
+        return self.isInside
     }
 
     /// Whether a frame refers to some that were in an unreadable part of the file.

@@ -463,6 +463,7 @@ extension RecordingExamination {
     }
 
     private mutating func lookAtExports(fresh: Certificate.FileDigest?) {
+        self.lookAtSeries(fresh: fresh)
         var exports = (self.earlier?.exports ?? []).map { (file: $0.file, layout: $0.layout) }
         let made = Set(exports.map { $0.file })
         if !exports.contains(where: { $0.file == ExportExamination.defaultName }),
@@ -487,6 +488,26 @@ extension RecordingExamination {
             for finding in examination.findings { self.certificate.note(finding) }
         }
         if let fresh { self.certificate.files.append(fresh) }
+    }
+
+    /// Looks how exports of the series were joined, and whether segments came back since.
+    private mutating func lookAtSeries(fresh: Certificate.FileDigest?) {
+        let exports = (self.earlier?.exports ?? []).filter { $0.recordings != nil && $0.file != fresh?.name }
+        guard !exports.isEmpty else { return }
+        let series = try? RecordingSeries.find(self.folder)
+        for export in exports.prefix(Certificate.maximumFindings) {
+            for join in export.joined ?? [] { self.note(.note, .clocksJoined, file: export.file, join.text) }
+            let lacking = series?.segments(missingIn: export) ?? []
+            guard export.isOfWhole, let first = lacking.first else { continue }
+            self.note(
+                .note,
+                .exportOutdated,
+                file: export.file,
+                "segment \(first.number) of host \(printableName(first.host, limit: 48))"
+                    + (lacking.count > 1 ? " and \(lacking.count - 1) more" : "")
+                    + " came after it was made: export the series again"
+            )
+        }
     }
 
     /// Units that the whole recording contributes to an export.

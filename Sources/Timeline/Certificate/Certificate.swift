@@ -303,6 +303,10 @@ extension Certificate.Finding.Kind {
     public static let foreignFile = Self(rawValue: "foreign-file")
     /// An exported file is not what the recording gives.
     public static let exportDiffers = Self(rawValue: "export-differs")
+    /// A segment came back after the export of its series was made.
+    public static let exportOutdated = Self(rawValue: "export-outdated")
+    /// How the clock of a host that continued a series was brought onto that of the hosts before.
+    public static let clocksJoined = Self(rawValue: "clocks-joined")
     /// A track's time does not go with the wall clock's.
     public static let wallClock = Self(rawValue: "wall-clock")
     /// A track's RTP clock counts at another rate than its description states; exports follow it.

@@ -8,7 +8,8 @@ import Basics
 /// before what the journal has until then: clocks that were set must not turn the order of the parts around.
 ///
 /// The journals of a series, one behind the other, are one journal: each `RecordingStarted` but the first begins another
-/// segment as `PartStarted` begins a part, and segments of the same clock may overlap.
+/// segment as `PartStarted` begins a part, and segments of the same clock may overlap. So may those of clocks that
+/// `HostClocks` compared.
 ///
 /// Single records with times that have nothing to do with those around them are damage. They take the time of the
 /// record before them; clock anchors and sender reports, which are nothing but times, are left out.
@@ -33,7 +34,12 @@ public struct JournalParts: Sendable {
     private var waiting: ArraySlice<JournalEntry> { self.entries[self.taken...] }
 
     /// A journal without a record.
-    public init() {}
+    ///
+    /// - Parameter leads: what brings times onto the clock of the first part, by the name of the kernel's run; clocks that
+    ///   are not among them are placed by UTC.
+    public init(leads: [String: Int64] = [:]) {
+        self.leads = leads
+    }
 
     /// Takes the next record.
     ///
