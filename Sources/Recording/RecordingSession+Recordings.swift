@@ -12,6 +12,7 @@ extension RecordingSession {
         do throws(RecordingError) {
             let recording = try ActiveRecording.create(self.settings, at: start, after: previous)
             self.closed = []
+            if previous == nil { (self.followed, self.settings.follows) = (self.settings.follows ?? self.followed, nil) }
             self.took(recording)
             return true
         } catch {
@@ -31,7 +32,7 @@ extension RecordingSession {
         self.folder = recording.folder
         let isAutomatic = self.settings.isAutomatic
         for message in self.early.take(since: recording.beganAt, isAutomatic: isAutomatic) { self.write(message) }
-        self.actions.append(.tellStarted(recording.folder, part: recording.part))
+        self.actions.append(.tellStarted(recording.folder, part: recording.part, recording.place))
     }
 
     /// Has every file and the journal completed; tracks stay open for the next recording.

@@ -40,10 +40,10 @@ def claimant(stage, daemon, room):
     return None
 
 
-def claim_of(daemon, room):
-    """What the first line of the journal of a room's only recording says of its claim."""
+def started(daemon, room):
+    """The first line of the journal of a room's only recording."""
     journal, = (daemon.storage / "recordings" / room).glob("*/journal.jsonl")
-    return journal_of(journal.parent)[0].get("claim")
+    return journal_of(journal.parent)[0]
 
 
 def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
@@ -74,8 +74,11 @@ def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
     other.wait_for("the room", lambda: other.get("/v1/rooms")["rooms"])
     other.wait_for_recording("hall")
     print(f"recorded by the other host {time.monotonic() - killed:.1f} s after the kill")
-    assert claim_of(owner, "hall") == {"cluster": "calls", "epoch": 1}
-    assert claim_of(other, "hall") == {"cluster": "calls", "epoch": 2}
+    first, second = started(owner, "hall"), started(other, "hall")
+    assert first["claim"] == {"cluster": "calls", "epoch": 1} and second["claim"] == {"cluster": "calls", "epoch": 2}
+    # One series.
+    assert (first["series"], first["segment"]) == (first["id"], 1)
+    assert (second["series"], second["segment"]) == (first["id"], 2) and second["id"] != first["id"]
 
     # The host that comes back leaves the room where it is.
     owner.start()
@@ -106,7 +109,7 @@ def test_a_host_without_the_section_has_no_part_of_it(stage):
     alone.wait_for_phase("hall", "joined")
     stage.aiortc(server, "hall", *CALL)
     alone.wait_for_recording("hall")
-    assert claim_of(alone, "hall") is None
+    assert "claim" not in started(alone, "hall") and "series" not in started(alone, "hall")
     refused = stage.run_tapedeck("cluster", "init", "--config", alone.path)
     assert refused.exit_code == 2 and "has no section cluster" in refused.messages, refused.story()
 

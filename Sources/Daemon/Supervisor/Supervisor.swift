@@ -51,6 +51,10 @@ actor Supervisor: Service {
     private var pinned: [String: Int]?
     /// Whether others are in a room, as the cluster knows it.
     private var occupied: [String: Bool] = [:]
+    /// The last recording of each room of the cluster, as the cluster knows it.
+    var pointers: [String: RecordingPointer] = [:]
+    /// Since when rooms are empty whose next recording continues one of another host.
+    var emptySince: [String: Duration] = [:]
     private let launcher: WorkerLauncher
     let previews: PreviewMaker
     private let metrics: DaemonMetrics
@@ -288,7 +292,7 @@ actor Supervisor: Service {
         case .removed(let room):
             self.metrics.remove(room: room)
             self.book.forget(room)
-            self.occupied[room] = nil
+            (self.occupied[room], self.pointers[room], self.emptySince[room]) = (nil, nil, nil)
             self.tellCluster(room, .gone)
         }
     }
@@ -345,6 +349,7 @@ actor Supervisor: Service {
             self.rtsp.note(room, status)
             self.book.note(room, participants: status.participants.count, now: self.now)
             let isOccupied = !status.participants.isEmpty
+            self.noteFollowed(in: room, isEmpty: status.isJoined && !isOccupied)
             if self.cluster != nil, self.occupied.updateValue(isOccupied, forKey: room) != isOccupied {
                 self.tellCluster(room, .members(isOccupied: isOccupied, takesOneMore: false))
             }
@@ -352,11 +357,13 @@ actor Supervisor: Service {
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
             self.feed(.started(room: room, reference, exports: self.book.exports(of: room) ?? []), of: room)
             self.intend(room) { $0.recordingBegan(reference.id) }
+            self.pointStarted(room, reference)
         case .recordingFinished(let room, let reference, let reason):
             // The store publishes it, with the note that this is done.
             let exports = self.book.exports(of: room)
             self.feed(.finished(room: room, reference, reason: reason, exports: exports), of: room)
             self.intend(room) { $0.recordingEnded(reference.id) }
+            self.pointFinished(room, reference, reason: reason)
         case .recordingDegraded(let room, let reference, let reason, let byDisk):
             self.bus.publish(.recordingDegraded, room: room, recording: reference.id, ["reason": reason])
             guard byDisk else { return }

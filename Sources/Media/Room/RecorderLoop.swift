@@ -195,9 +195,9 @@ struct RecorderLoop: ~Copyable {
                 let failures = round.perform()
                 exchange.tell { $0.synchronised(failures: failures) }
             }
-        case .tellStarted(let folder, let part):
+        case .tellStarted(let folder, let part, let place):
             self.logger.notice("recording started", metadata: .tagged([.recordingPath: "\(folder.path)"]))
-            self.onEvent(.started(folder, part: part))
+            self.onEvent(.started(folder, part: part, place))
         case .tellFinished(let folder, let part, let reason):
             self.logger.notice("recording finished", metadata: .tagged([.recordingPath: "\(folder.path)"]))
             self.onEvent(.finished(folder, part: part, reason: reason))
