@@ -15,6 +15,7 @@ import Yams
             "TURN_PASSWORD": "password", "TAPEDECK_TOKEN": "0123456789abcdef", "DASHBOARD_TOKEN": "fedcba9876543210",
             "HOOK_SECRET": "0123456789abcdef", "WORKSHOP_PASSWORD": "password",
             "RTSP_PASSWORD": "password", "ETCD_PASSWORD": "password",
+            "CLUSTER_TOKEN": "0123456789abcdef",
         ]
     )
 

@@ -10,12 +10,13 @@ import yaml
 from daemon import Daemon
 from peers import room_url
 from recordings import journal_of
+from stage import free_port
 
 CALL = ("--send", "synthetic", "--size", "320x180")
 
 
 def host(stage, etcd, name, rooms=None, **cluster):
-    return Daemon(stage, rooms or {}, name=name,
+    return Daemon(stage, rooms or {}, name=name, api={"listen": f"127.0.0.1:{free_port()}"},
                   cluster={"name": "calls", "host": name, "etcd": [etcd], "capacity": 4, **cluster})
 
 
@@ -44,6 +45,75 @@ def started(daemon, room):
     """The first line of the journal of a room's only recording."""
     journal, = (daemon.storage / "recordings" / room).glob("*/journal.jsonl")
     return journal_of(journal.parent)[0]
+
+
+def two_hosts(stage, etcd, server):
+    """Hosts that share the room `hall`: the one that has it, and the other."""
+    daemons = {name: host(stage, etcd, name) for name in ("a", "b")}
+    run(stage, "cluster", "init", "--config", daemons["a"].path)
+    apply(stage, daemons["a"], {"hall": {"url": room_url(server, "hall"), "record": {"empty_after": "1s"}}})
+    owned = daemons["a"].wait_for("an owner", lambda: claimant(stage, daemons["a"], "hall"))
+    owner = daemons.pop(owned["host"])
+    return owner, *daemons.values()
+
+
+def as_one(daemon, first):
+    """Waits until a host has the whole series that a recording of another began, in one file; its folders, in order."""
+    folder = daemon.storage / "recordings" / "hall" / first.name
+    daemon.wait_for("the call as one", lambda: (folder / "call-series.mkv").exists())
+    return sorted(journal.parent for journal in folder.parent.glob("*/journal.jsonl"))
+
+
+def only_folder(daemon):
+    journal, = (daemon.storage / "recordings" / "hall").glob("*/journal.jsonl")
+    return journal.parent
+
+
+def test_the_parts_of_a_call_that_outlived_its_host_become_one(stage):
+    server = stage.room_server(5)
+    owner, other = two_hosts(stage, stage.etcd(), server)
+    peer = stage.aiortc(server, "hall", *CALL)
+    owner.wait_for_recording("hall")
+    first = only_folder(owner)
+    os.kill(owner.process.process.pid, signal.SIGKILL)
+    owner.process.wait()
+    other.wait_for_recording("hall")
+    # The call ends while the host with its beginning is away: there is a file of the rest.
+    peer.end()
+    second = only_folder(other)
+    other.wait_for("the rest of the call", lambda: (second / "call-series.mkv").exists())
+    assert other.log("parts of a recording are on other hosts")
+    owner.start()
+    folders = as_one(other, first)
+    assert folders == [folders[0], second] and folders[0].name == first.name
+    parts = [journal_of(folder)[0] for folder in folders]
+    assert [part["segment"] for part in parts] == [1, 2] and [part["claim"]["epoch"] for part in parts] == [1, 2]
+    assert {part["series"] for part in parts} == {parts[0]["id"]}
+    for path in first.rglob("*"):
+        if path.name == "journal.jsonl" or path.parent.name == "tracks":
+            assert (folders[0] / path.relative_to(first)).read_bytes() == path.read_bytes(), path
+    # It is exported, and its end reported, where it was recorded.
+    assert not (folders[0] / "call.mkv").exists()
+    # The next call in the room is another recording.
+    stage.aiortc(server, "hall", *CALL)
+    other.wait_for_recording("hall")
+    third, = (folder for folder in (folders[0].parent).glob("2*") if folder not in folders)
+    beginning = journal_of(third)[0]
+    assert (beginning["series"], beginning["segment"]) == (beginning["id"], 1)
+
+
+def test_a_host_that_stops_during_a_call_hands_on_its_recording(stage):
+    server = stage.room_server(5)
+    owner, other = two_hosts(stage, stage.etcd(), server)
+    peer = stage.aiortc(server, "hall", *CALL)
+    owner.wait_for_recording("hall")
+    first = only_folder(owner)
+    assert owner.process.end() == 0, owner.process.story()
+    other.wait_for_recording("hall")
+    owner.start()
+    peer.end()
+    folders = as_one(other, first)
+    assert [journal_of(folder)[0]["segment"] for folder in folders] == [1, 2]
 
 
 def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):

@@ -63,7 +63,7 @@ extension Supervisor {
     /// it.
     private func follow(_ pointer: RecordingPointer, in room: String) {
         guard let series = RecordingID(rawValue: pointer.series), Self.continuable.contains(pointer.segment) else { return }
-        self.pointers[room] = pointer
+        (self.pointers[room], self.continued[room]) = (pointer, pointer.series)
         self.intend(room) { $0.follow(SeriesPlace(series: series.rawValue, segment: pointer.segment)) }
     }
 
@@ -109,6 +109,17 @@ extension Supervisor {
         let isReleased = self.book.entries[room] == nil || self.fleet.isStopping
         guard !isReleased || reason != RecordingFinished.left else { return }
         self.point(room, to: pointer.ended)
+        guard self.continued[room] == pointer.series, let recording = RecordingID(rawValue: reference.id),
+            var export = self.book.exports(of: room)?.first(where: { $0.layout.name == .tracks })
+        else { return }
+        export.series = true
+        self.ended[reference.id] = GatheringJob(
+            room: room,
+            series: pointer.series,
+            recording: recording,
+            export: export,
+            now: .now()
+        )
     }
 
     private func point(_ room: String, to pointer: RecordingPointer?) {
