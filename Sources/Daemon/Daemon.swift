@@ -172,7 +172,11 @@ public struct Daemon: Sendable {
         let cluster = self.cluster(supervisor, life: life)
         let gathering = cluster.map { self.gathering($0, store) }
         if let cluster, let gathering {
-            await supervisor.join { cluster.note($0) } gather: { gathering.gather($0) }
+            await supervisor.join {
+                cluster.note($0)
+            } gather: {
+                gathering.gather($0)
+            }
         }
         let janitor = Janitor(
             supervisor: supervisor,

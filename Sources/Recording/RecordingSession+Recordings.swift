@@ -12,7 +12,9 @@ extension RecordingSession {
         do throws(RecordingError) {
             let recording = try ActiveRecording.create(self.settings, at: start, after: previous)
             self.closed = []
-            if previous == nil { (self.followed, self.settings.follows) = (self.settings.follows ?? self.followed, nil) }
+            if previous == nil, let followed = self.settings.follows {
+                (self.followed, self.settings.follows) = (followed, nil)
+            }
             self.took(recording)
             return true
         } catch {

@@ -308,7 +308,7 @@ public struct RecordingSession: ~Copyable {
     public mutating func settingsChanged(to settings: RecorderSettings) {
         let old = self.settings
         self.settings = settings
-        // The owner may not have heard yet that it was.
+        // The owner of the session may not have heard yet that it was continued.
         if settings.follows == self.followed { self.settings.follows = nil }
         if settings.preroll != old.preroll { self.preroll = settings.prerollBuffer }
         if settings.segment != old.segment {

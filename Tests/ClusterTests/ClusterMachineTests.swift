@@ -75,7 +75,8 @@ import Testing
 
     @Test func aRecordingOfAnotherEpochIsNotReplaced() {
         var driver = ClusterDriver.inPhase("lost")
-        driver.feed(.room("r", .recording(RecordingPointer(series: "x", segment: 2, recording: "y", isRecording: true))))
+        let pointer = RecordingPointer(series: "x", segment: 2, recording: "y", isRecording: true)
+        driver.feed(.room("r", .recording(pointer)))
         driver.calm()
         #expect(driver.owner() == OwnerRecord(epoch: 5, host: "b"))
     }

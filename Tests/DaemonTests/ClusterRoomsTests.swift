@@ -118,7 +118,8 @@ import Timeline
     }
 
     /// Begins, is cut, and ends: the cluster knows each of it once.
-    @Test(arguments: ["empty", RecordingFinished.left]) func theClusterKnowsTheRoomsRecording(reason: String) async throws {
+    @Test(arguments: ["empty", RecordingFinished.left])
+    func theClusterKnowsTheRoomsRecording(reason: String) async throws {
         await self.be(try Self.record())
         func reference(_ id: String, _ segment: Int) -> RecordingReference {
             RecordingReference(id: id, folder: "/srv/\(id)", place: SeriesPlace(series: "x", segment: segment))

@@ -321,7 +321,7 @@ import Timeline
         } isRight: { spec, _ in
             spec == recorded
         },
-        Story(title: "what was paused on another host continues with the request that ends the pause", defined: recorded) {
+        Story(title: "what was paused on another host continues with the next request", defined: recorded) {
             $0.follow(place)
             $0.hold()
             $0.startRecording()

@@ -62,7 +62,9 @@ extension Supervisor {
     /// Has the next recording of a room continue one of another host, until the room has been empty for long enough to end
     /// it.
     private func follow(_ pointer: RecordingPointer, in room: String) {
-        guard let series = RecordingID(rawValue: pointer.series), Self.continuable.contains(pointer.segment) else { return }
+        guard let series = RecordingID(rawValue: pointer.series), Self.continuable.contains(pointer.segment) else {
+            return
+        }
         (self.pointers[room], self.continued[room]) = (pointer, pointer.series)
         self.intend(room) { $0.follow(SeriesPlace(series: series.rawValue, segment: pointer.segment)) }
     }
@@ -91,7 +93,9 @@ extension Supervisor {
 
     /// Reports a recording of a room of the cluster that began.
     func pointStarted(_ room: String, _ reference: RecordingReference) {
-        guard self.book.entries[room]?.origin == .cluster, let place = reference.place, place.segment >= 1 else { return }
+        guard self.book.entries[room]?.origin == .cluster, let place = reference.place, place.segment >= 1 else {
+            return
+        }
         self.point(
             room,
             to: RecordingPointer(
