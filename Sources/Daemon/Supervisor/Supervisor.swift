@@ -450,6 +450,7 @@ actor Supervisor: Service {
                     intent.claim(claim.0, mayAct: claim.mayAct)
                 } else if origin != .cluster {
                     intent.claim(nil, mayAct: true)
+                    intent.follow(nil)
                 }
             }
         }
