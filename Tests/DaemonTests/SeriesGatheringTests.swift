@@ -2,12 +2,10 @@
 
 import Basics
 import Catalogue
-import ConfigurationFile
 import Control
 import Foundation
 import Logging
 import Model
-import ServiceLifecycle
 import Storage
 import Synchronization
 import Testing
@@ -17,6 +15,17 @@ import Timeline
 
 /// A series that two hosts recorded, brought together over the real HTTP API.
 @Suite(.timeLimit(.minutes(5))) struct SeriesGatheringTests {
+    private final class Calls: Sendable {
+        private let count = Mutex(0)
+
+        func next() -> Int {
+            self.count.withLock { count in
+                count += 1
+                return count
+            }
+        }
+    }
+
     private static let token = "0123456789abcdef"
     private static let tracks = "tracks/video-1.mkv"
     /// More than comes in one piece.
@@ -88,9 +97,10 @@ import Timeline
         return try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await gathering.run() }
             defer { group.cancelAll() }
-            while try await here.catalogue.remembered([GatheringJob].self, as: "series to gather") != []
-                || (try? await here.catalogue.recording(first)) == nil
-            {
+            while true {
+                let jobs = try await here.catalogue.remembered([GatheringJob].self, as: "series to gather")
+                let copy = try? await here.catalogue.recording(first)
+                if jobs == [], copy != nil { break }
                 try await Task.sleep(for: .milliseconds(20))
             }
             return [try await here.catalogue.exports(of: first), try await here.catalogue.exports(of: second)]
@@ -117,13 +127,10 @@ import Timeline
 
     /// The host is away, then it does not let us in; each time there is nothing of it.
     @Test func aPartThatComesLaterHasTheSeriesExportedAgain() async throws {
-        let calls = Mutex(0)
+        let calls = Calls()
         let exports = try await self.serving { url in
             try await self.gather {
-                switch calls.withLock({ count in
-                    count += 1
-                    return count
-                }) {
+                switch calls.next() {
                 case 1: []
                 case 2: [PeerHost(name: "a", url: url, token: Secret("fedcba9876543210"))]
                 default: [PeerHost(name: "a", url: url, token: Secret(Self.token))]
@@ -131,7 +138,7 @@ import Timeline
             }
         }
         #expect(exports.map { $0.map(\.spec) } == [[ExportSpec(series: true)], [ExportSpec(series: true)]])
-        #expect(calls.withLock { $0 } == 3)
+        #expect(calls.next() == 4)
     }
 
     // MARK: The machine
