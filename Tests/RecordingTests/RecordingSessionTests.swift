@@ -183,16 +183,18 @@ struct RecordingSessionTests {
     /// In a room that hosts share, another host may have begun it, and another one may continue it.
     @Test func aRecordingContinuesThatOfAnotherHost() throws {
         let place = SeriesPlace(series: "other", segment: 3)
-        let feed = RecordingFeed { settings in
+        let change = { (settings: inout RecorderSettings) in
             settings.claim = RecordingClaim(cluster: "calls", epoch: 2)
             settings.follows = place
             settings.emptyLimit = .seconds(1)
         }
+        let feed = RecordingFeed(storage: nil, change)
         let sound = feed.open(.opus)
         feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
         // The settings of before the host that orders them heard of it.
-        var settings = feed.session.settings
-        (settings.follows, settings.tags) = (place, ["x"])
+        var settings = RecorderSettings(storage: feed.storage, room: "r", host: "h")
+        change(&settings)
+        settings.tags = ["x"]
         feed.session.settingsChanged(to: settings)
         feed.tick(at: 2000)
         #expect(feed.finished.map(\.reason) == ["empty"])
