@@ -85,7 +85,7 @@ actor RecordingKeeper {
             _ = try await self.context.catalogue.reportEnd(of: id, by: [], limit: 0)
         }
         await self.context.refresh(folder, as: .finished)
-        await self.exports.noteOrdered(id)
+        _ = await self.exports.noteOrdered(id)
     }
 
     /// Reports the ends, and queues the exports, of what was found finished and was not reported or ordered yet.
