@@ -64,6 +64,12 @@ def as_one(daemon, first):
     return sorted(journal.parent for journal in folder.parent.glob("*/journal.jsonl"))
 
 
+def take_over(daemon):
+    """Waits until a host has the room and records it."""
+    daemon.wait_for("the room", lambda: daemon.get("/v1/rooms")["rooms"])
+    daemon.wait_for_recording("hall")
+
+
 def only_folder(daemon):
     journal, = (daemon.storage / "recordings" / "hall").glob("*/journal.jsonl")
     return journal.parent
@@ -77,7 +83,7 @@ def test_the_parts_of_a_call_that_outlived_its_host_become_one(stage):
     first = only_folder(owner)
     os.kill(owner.process.process.pid, signal.SIGKILL)
     owner.process.wait()
-    other.wait_for_recording("hall")
+    take_over(other)
     # The call ends while the host with its beginning is away: there is a file of the rest.
     peer.end()
     second = only_folder(other)
@@ -109,7 +115,7 @@ def test_a_host_that_stops_during_a_call_hands_on_its_recording(stage):
     owner.wait_for_recording("hall")
     first = only_folder(owner)
     assert owner.process.end() == 0, owner.process.story()
-    other.wait_for_recording("hall")
+    take_over(other)
     owner.start()
     peer.end()
     folders = as_one(other, first)
