@@ -102,8 +102,9 @@ def test_the_parts_of_a_call_that_outlived_its_host_become_one(stage):
     assert not (folders[0] / "call.mkv").exists()
     # The next call in the room is another recording.
     stage.aiortc(server, "hall", *CALL)
-    other.wait_for_recording("hall")
-    third, = (folder for folder in (folders[0].parent).glob("2*") if folder not in folders)
+    third = other.wait_for("another recording", lambda: next(
+        (path.parent for path in folders[0].parent.glob("*/journal.jsonl") if path.parent not in folders), None))
+    other.wait_for("its beginning", lambda: (third / "journal.jsonl").read_text().count("\n") > 0)
     beginning = journal_of(third)[0]
     assert (beginning["series"], beginning["segment"]) == (beginning["id"], 1)
 
