@@ -39,8 +39,8 @@ public struct ClusterHolding: Sendable, Hashable {
     public internal(set) var takesOneMore = false
     /// Our recording; nil before the first.
     public internal(set) var pointer: RecordingPointer?
-    /// The recording of the owner before.
-    let continues: RecordingPointer?
+    /// The last recording before this host came into the room.
+    var continues: RecordingPointer?
     /// The last definition that this host can run; nil for a room of the host's configuration.
     var definition: RoomRecord?
     /// Whether we stay away while the store cannot be reached.

@@ -116,7 +116,9 @@ public struct RoomAssignment: Sendable, Hashable {
     public let definition: RoomRecord
     /// The last request of an operator.
     public let wish: WishRecord?
-    /// The recording of the owner before, which continues as its next segment; nil if there is none.
+    /// The recording that was in progress when its owner lost the room, or this host left it; nil if there is none.
+    ///
+    /// The next one continues it, as the next segment of its series.
     public let continues: RecordingPointer?
 
     /// An assignment with each part given.

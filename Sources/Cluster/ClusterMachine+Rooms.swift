@@ -602,10 +602,12 @@ extension ClusterMachine {
         }
         guard self.mayWrite(room, now) else { return }
         let owner = self.view.owners[room]
+        let pointer = holding.pointer ?? owner?.record?.pointer
         let released = OwnerRecord(
             epoch: holding.epoch,
             host: self.settings.host,
-            pointer: holding.pointer ?? owner?.record?.pointer,
+            // A room of the name that is defined later is another one.
+            pointer: self.view.rooms[room] == nil ? pointer?.ended : pointer,
             handover: owner?.record?.handover,
             next: next
         )
@@ -622,7 +624,10 @@ extension ClusterMachine {
 
     /// Emits what this host should be in a room, if that changed.
     private mutating func assign(_ room: String) {
-        guard let holding = self.holdings[room] else { return }
+        guard var holding = self.holdings[room] else { return }
+        // It left the room, and comes again.
+        if holding.assignment == nil, let pointer = holding.pointer { holding.continues = pointer }
+        self.holdings[room]?.continues = holding.continues
         let assignment = self.assignment(room, holding)
         guard assignment != holding.assignment else { return }
         self.holdings[room]?.assignment = assignment
@@ -647,7 +652,7 @@ extension ClusterMachine {
             standing: standing,
             definition: definition,
             wish: self.wishes[room] ?? self.view.wishes[room]?.record,
-            continues: holding.continues
+            continues: holding.continues.flatMap { $0.isRecording ? $0 : nil }
         )
     }
 }

@@ -7,6 +7,7 @@ public import ConfigurationFile
 import Control
 import Coordination
 import Foundation
+import HTTPRequests
 public import Logging
 import Model
 public import Observability
@@ -170,7 +171,14 @@ public struct Daemon: Sendable {
         // Before the HTTP API listens: a room of the configuration is never unknown to it.
         await supervisor.takeUpRooms()
         let cluster = self.cluster(supervisor, life: life)
-        if let cluster { await supervisor.join { cluster.note($0) } }
+        let gathering = cluster.map { self.gathering($0, store) }
+        if let cluster, let gathering {
+            await supervisor.join {
+                cluster.note($0)
+            } gather: {
+                gathering.gather($0)
+            }
+        }
         let janitor = Janitor(
             supervisor: supervisor,
             store: store,
@@ -194,6 +202,7 @@ public struct Daemon: Sendable {
             .init(service: control), .init(service: store), .init(service: rtsp),
             .init(service: WaitingService(service: supervisor, until: reachable)),
         ]
+        if let gathering { services.append(.init(service: gathering)) }
         // Its rooms are left while the supervisor still serves them, each for another host at once.
         if let cluster { services.append(.init(service: WaitingService(service: cluster, until: sharing))) }
         services += [.init(service: janitor), .init(service: reloader), .init(service: watchdog)]
@@ -224,6 +233,26 @@ public struct Daemon: Sendable {
                 values: self.values,
                 logger: self.logger
             ),
+            logger: self.logger
+        )
+    }
+
+    /// Brings recordings of the cluster's rooms together on this host.
+    private func gathering(_ cluster: ClusterService, _ store: RecordingStore) -> SeriesGathering {
+        let own = self.configuration.cluster?.host
+        let token = self.configuration.cluster?.token
+        let client = HTTPClient(
+            trustedCertificatesFile: self.configuration.cluster?.authority,
+            lane: HTTPClient.Lane("gathering")
+        )
+        return SeriesGathering(
+            store: store,
+            hosts: {
+                await cluster.view.hosts.sorted { $0.key < $1.key }.compactMap { name, host in
+                    guard name != own, let url = host.record?.url else { return nil }
+                    return PeerHost(name: name, url: url, token: token, client: client)
+                }
+            },
             logger: self.logger
         )
     }

@@ -59,6 +59,8 @@ public struct RoomIntent: Sendable, Hashable {
     /// What `hand` was before a pause that is not accepted yet.
     private var beforePause: Hand?
     private var claim: RecordingClaim?
+    /// The recording of another host that the next one continues.
+    public private(set) var follows: SeriesPlace?
     /// Whether no other host may be the owner: two cameras in one room harm.
     private var mayAct = true
 
@@ -77,6 +79,7 @@ public struct RoomIntent: Sendable, Hashable {
     public var spec: RoomSpec {
         var spec = self.defined
         spec.record = self.record
+        spec.record?.follows = self.follows
         spec.recording =
             switch self.hand {
             case _ where spec.record == nil: .off
@@ -144,6 +147,11 @@ public struct RoomIntent: Sendable, Hashable {
         self.change { intent in (intent.claim, intent.mayAct) = (claim, mayAct) }
     }
 
+    /// The next recording continues one of another host; `nil`: it is another.
+    public mutating func follow(_ place: SeriesPlace?) {
+        self.change { $0.follows = place }
+    }
+
     // MARK: Recording
 
     /// Nothing is recorded until a request, as after a pause whose recording had to end.
@@ -192,6 +200,7 @@ public struct RoomIntent: Sendable, Hashable {
 
     /// A recording, or its next part, began, or one ended: a pause is one of its recording.
     public mutating func recordingBegan(_ id: String) {
+        self.follow(nil)
         guard case .paused(let paused) = self.hand, self.beforePause == nil, paused != id else { return }
         self.setHand(.on)
     }

@@ -6,14 +6,6 @@ internal import Timeline
 
 /// A recording in progress: its folder, its journal, and the figures of both so far.
 struct ActiveRecording: Sendable {
-    /// Its place among the recordings that follow each other without a gap.
-    struct Place: Sendable {
-        /// The id of the first.
-        var series: String
-        /// From 1.
-        var segment: Int
-    }
-
     let folder: RecordingFolder
     let journal: JournalWriter
     /// Folders in which names were made for it: its own and those above it that were missing.
@@ -23,7 +15,7 @@ struct ActiveRecording: Sendable {
     /// From 1; each process that continues the recording adds one.
     let part: Int
     /// Where it is in its series, if it is of one.
-    let place: Place?
+    let place: SeriesPlace?
     /// When it began, on our monotonic clock; before our time for one that another run of the kernel began.
     let beganAt: Int64
     /// Bytes of the units in it.
@@ -62,7 +54,8 @@ struct ActiveRecording: Sendable {
     ///
     /// - Parameters:
     ///   - now: when its first unit came.
-    ///   - previous: the recording of the same series that this one continues without a gap.
+    ///   - previous: the recording of the same series that this one continues without a gap; nil leaves it to
+    ///     `settings.follows`.
     static func create(
         _ settings: RecorderSettings,
         at now: Int64,
@@ -75,11 +68,14 @@ struct ActiveRecording: Sendable {
                 changedFolders.append($0)
             }
         }
-        let place: Place? =
-            if let place = previous?.place {
-                Place(series: place.series, segment: place.segment + 1)
+        let place: SeriesPlace? =
+            if let place = previous.map(\.place) ?? settings.follows {
+                place.next
+            } else if settings.segment != nil || settings.claim != nil {
+                // Another host may continue it.
+                SeriesPlace(series: folder.id.rawValue, segment: 1)
             } else {
-                settings.segment.map { _ in Place(series: folder.id.rawValue, segment: 1) }
+                nil
             }
         let started = RecordingStarted(
             room: settings.room,
@@ -140,7 +136,7 @@ struct ActiveRecording: Sendable {
             throw RecordingError(.journal, StorageError(.closed, message, path: folder.path))
         }
         let place = history.started.flatMap { started in
-            started.series.map { Place(series: $0, segment: started.segment ?? 1) }
+            started.series.map { SeriesPlace(series: $0, segment: started.segment ?? 1) }
         }
         let age = history.started.map {
             start.nanosecondsSince1970.subtractingReportingOverflow($0.utc.nanosecondsSince1970).partialValue

@@ -35,6 +35,8 @@ public struct RecorderSettings: Sendable, Hashable {
     public var notes: String?
     /// The claim of this host to the room; nil for a room that no cluster shares.
     public var claim: RecordingClaim?
+    /// The recording of another host that the next one continues, as the next of its series.
+    public var follows: SeriesPlace?
     /// The folder of an unfinished recording to continue as its next part.
     public var continues: String?
     /// Whether that one is paused until `resume()`.

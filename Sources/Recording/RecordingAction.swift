@@ -13,8 +13,8 @@ public enum RecordingAction: Sendable {
     case complete(RecordingCompletion)
     /// Perform this where it may wait for the disk, and report it with `synchronised`.
     case synchronise(SynchronisationRound)
-    /// Tell that a recording, or the next part of one, began.
-    case tellStarted(RecordingFolder, part: Int)
+    /// Tell that a recording, or the next part of one, began; and its place, if it is of a series.
+    case tellStarted(RecordingFolder, part: Int, SeriesPlace?)
     /// Tell that a recording is over, and every file of it complete as far as it will ever be.
     case tellFinished(RecordingFolder, part: Int, reason: String)
     /// Report that media are being lost on this side, by the disk or otherwise; nil while nothing is being recorded.

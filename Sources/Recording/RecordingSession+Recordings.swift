@@ -12,6 +12,9 @@ extension RecordingSession {
         do throws(RecordingError) {
             let recording = try ActiveRecording.create(self.settings, at: start, after: previous)
             self.closed = []
+            if previous == nil, let followed = self.settings.follows {
+                (self.followed, self.settings.follows) = (followed, nil)
+            }
             self.took(recording)
             return true
         } catch {
@@ -32,7 +35,7 @@ extension RecordingSession {
         self.folder = recording.folder
         let isAutomatic = self.settings.isAutomatic
         for message in self.early.take(since: recording.beganAt, isAutomatic: isAutomatic) { self.write(message) }
-        self.actions.append(.tellStarted(recording.folder, part: recording.part))
+        self.actions.append(.tellStarted(recording.folder, part: recording.part, recording.place))
     }
 
     /// Has every file and the journal completed; tracks stay open for the next recording.

@@ -22,6 +22,8 @@ public struct RecordingSession: ~Copyable {
     /// The segment before it, in which some tracks have yet to come to a keyframe.
     var older: ActiveRecording?
     var segments: SegmentPolicy
+    /// The recording of another host that one of these continued.
+    var followed: SeriesPlace?
     /// Media that came while nothing was recorded, if a recording may begin with them.
     var preroll: PrerollBuffer?
     /// The folder of the present recording, or of the last one.
@@ -322,6 +324,8 @@ public struct RecordingSession: ~Copyable {
     public mutating func settingsChanged(to settings: RecorderSettings) {
         let old = self.settings
         self.settings = settings
+        // The owner of the session may not have heard yet that it was continued.
+        if settings.follows == self.followed { self.settings.follows = nil }
         if settings.preroll != old.preroll { self.preroll = settings.prerollBuffer }
         if settings.segment != old.segment {
             self.endCut()

@@ -37,6 +37,62 @@ import Testing
         #expect(driver.owner()?.pointer == next)
     }
 
+    @Test func aRecordingThatEndedIsNotContinued() {
+        var driver = ClusterDriver()
+        let pointer = RecordingPointer(series: "s", segment: 4, recording: "x", isRecording: false)
+        driver.put(.owner("r"), OwnerRecord(epoch: 7, host: "b", pointer: pointer).text)
+        driver.connect()
+        driver.pass(.seconds(2))
+        #expect(driver.assignments["r"]?.epoch == 8 && driver.assignments["r"]?.continues == nil)
+        #expect(driver.owner()?.pointer == pointer)
+    }
+
+    /// One write for each change of a recording, and none while it is in progress.
+    @Test func recordingsAreWrittenToTheOwnersRecord() {
+        var driver = ClusterDriver()
+        driver.hold()
+        let before = driver.sent.count
+        let first = RecordingPointer(series: "x", segment: 1, recording: "x", isRecording: true)
+        let second = RecordingPointer(series: "x", segment: 2, recording: "y", isRecording: true)
+        for pointer in [first, first, second, second.ended, second.ended] {
+            driver.feed(.room("r", .recording(pointer)))
+            driver.calm()
+            #expect(driver.owner() == OwnerRecord(epoch: 4, host: "a", pointer: pointer))
+        }
+        let writes = driver.sent.dropFirst(before).filter { if case .transact = $0 { true } else { false } }
+        #expect(writes.count == 3)
+    }
+
+    /// Also what ended while the room was not certainly ours.
+    @Test func aRecordingOfAnUncertainOwnerIsWrittenOnceItIsTheOwnerAgain() {
+        var driver = ClusterDriver.inPhase("uncertain")
+        let pointer = RecordingPointer(series: "x", segment: 2, recording: "y", isRecording: true)
+        driver.feed(.room("r", .recording(pointer)))
+        #expect(driver.owner()?.pointer == nil)
+        driver.pass(.seconds(2))
+        #expect(driver.phase == "held" && driver.owner()?.pointer == pointer)
+    }
+
+    @Test func aRecordingOfAnotherEpochIsNotReplaced() {
+        var driver = ClusterDriver.inPhase("lost")
+        let pointer = RecordingPointer(series: "x", segment: 2, recording: "y", isRecording: true)
+        driver.feed(.room("r", .recording(pointer)))
+        driver.calm()
+        #expect(driver.owner() == OwnerRecord(epoch: 5, host: "b"))
+    }
+
+    @Test func aRoomThatIsDeletedIsNotContinued() {
+        var driver = ClusterDriver()
+        driver.hold()
+        let pointer = RecordingPointer(series: "x", segment: 2, recording: "y", isRecording: true)
+        driver.feed(.room("r", .recording(pointer)))
+        driver.calm()
+        driver.put(.room("r"), nil)
+        driver.news()
+        driver.leave()
+        #expect(driver.phase == "-" && driver.owner()?.pointer == pointer.ended)
+    }
+
     @Test func theNextHostWaitsForTheLastOwner() {
         var driver = ClusterDriver()
         driver.put(.owner("r"), OwnerRecord(epoch: 7, host: "b").text)
@@ -221,11 +277,14 @@ import Testing
         var driver = ClusterDriver()
         driver.verdict = .usable(leavesWhenCutOff: true)
         driver.hold()
+        let pointer = RecordingPointer(series: "x", segment: 2, recording: "y", isRecording: true)
+        driver.feed(.room("r", .recording(pointer)))
         driver.cutOff()
         #expect(driver.phase == "uncertain" && driver.leaving == ["r"] && driver.assignments["r"] == nil)
         driver.leave()
         driver.pass(.seconds(2))
         #expect(driver.phase == "held" && driver.assignments["r"]?.epoch == 4)
+        #expect(driver.assignments["r"]?.continues == pointer, "its own recording ended when it left")
     }
 
     // MARK: Loss

@@ -15,6 +15,7 @@ import Yams
             "TURN_PASSWORD": "password", "TAPEDECK_TOKEN": "0123456789abcdef", "DASHBOARD_TOKEN": "fedcba9876543210",
             "HOOK_SECRET": "0123456789abcdef", "WORKSHOP_PASSWORD": "password",
             "RTSP_PASSWORD": "password", "ETCD_PASSWORD": "password",
+            "CLUSTER_TOKEN": "0123456789abcdef",
         ]
     )
 
@@ -68,7 +69,15 @@ import Yams
     @Test func theExampleHasEveryKey() throws {
         let text = try Self.fullExample()
         let read = try configuration(text, Self.values)
-        #expect(read.api.tokens.count == 3)
+        // Three of `api`, and that of the cluster.
+        #expect(read.api.tokens.map(\.name).suffix(1) == ["cluster"] && read.api.tokens.count == 4)
+        #expect(
+            try configuration(
+                "cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, token: 0123456789abcdef }"
+            )
+            .api.tokens.isEmpty,
+            "an API without tokens stays open"
+        )
         let root = try #require(try Yams.compose(yaml: text))
         #expect(Self.paths(root, RootKeys.table).sorted() == RootKeys.table.paths)
     }

@@ -127,6 +127,7 @@ import Testing
         #expect(cluster.authority == "/etc/tapedeck/etcd-ca.pem")
         #expect(cluster.identity == TLSFiles(certificate: "/etc/tapedeck/etcd.pem", key: "/etc/tapedeck/etcd.key"))
         #expect(cluster.labels == ["zone": "north"])
+        #expect(cluster.token?.value == "0123456789abcdef")
         let least = "cluster: { name: c, host: a, etcd: [\"http://h:2379\"] }\nworkers: { maximum_rooms: 7 }"
         let read = try #require(try configuration(least).cluster)
         #expect(read.capacity == 7 && read.user == nil && read.authority == nil && read.identity == nil)

@@ -130,6 +130,7 @@ import Testing
             ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, user: u }", "cluster.password: missing"),
             ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, password: p }", "cluster.user: missing"),
             ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, ttl: 2s }", "cluster.ttl: found"),
+            ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, token: short }", "cluster.token: found"),
             ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, tls: { ca: /c } }", "cluster.tls: "),
             (
                 "cluster: { name: c, host: a, etcd: [\"https://h\"], capacity: 1, tls: { key: /k } }",

@@ -7,6 +7,7 @@ import Control
 import Fleet
 import Logging
 import Model
+import Storage
 import Synchronization
 import Testing
 import Timeline
@@ -61,10 +62,17 @@ import Timeline
         _ record: RoomRecord,
         epoch: Int = 1,
         _ standing: RoomAssignment.Standing = .held,
-        wish: WishRecord.Order? = nil
+        wish: WishRecord.Order? = nil,
+        continues: RecordingPointer? = nil
     ) async {
         let wish = wish.map { WishRecord(order: $0, requested: "2026-11-29T20:00:00Z", by: "b") }
-        let assignment = RoomAssignment(epoch: epoch, standing: standing, definition: record, wish: wish)
+        let assignment = RoomAssignment(
+            epoch: epoch,
+            standing: standing,
+            definition: record,
+            wish: wish,
+            continues: continues
+        )
         await self.rooms.be("r", assignment)
     }
 
@@ -79,6 +87,58 @@ import Timeline
         await self.rooms.be("r", nil)
         #expect(await self.spec == nil)
         #expect(self.news.all.contains(.room("r", .gone)))
+    }
+
+    @Test func theNextRecordingContinuesThatOfTheLastOwner() async throws {
+        let series = RecordingID.random().rawValue
+        let pointer = RecordingPointer(series: series, segment: 2, recording: "x", isRecording: true)
+        await self.be(try Self.record(), wish: .record, continues: pointer)
+        let place = SeriesPlace(series: series, segment: 2)
+        #expect(await self.spec?.record?.follows == place)
+        // A doubt, or another definition, is no other beginning.
+        await self.supervisor.intend("r") { $0.recordingBegan("y") }
+        await self.be(try Self.record(), .uncertain, wish: .record, continues: pointer)
+        await self.be(try Self.record(#","priority":7"#), wish: .record, continues: pointer)
+        #expect(await self.spec?.record?.follows == nil)
+    }
+
+    /// Another host writes the key: what it says is no path, and no number that overflows.
+    @Test(arguments: [("../x", 1), ("", 1), (RecordingID.random().rawValue, Int.max)])
+    func aRecordingThatCannotBeContinuedIsNot(series: String, segment: Int) async throws {
+        let pointer = RecordingPointer(series: series, segment: segment, recording: "x", isRecording: true)
+        await self.be(try Self.record(), wish: .record, continues: pointer)
+        #expect(await self.spec?.record != nil)
+        #expect(await self.spec?.record?.follows == nil)
+    }
+
+    private var pointers: [RecordingPointer] {
+        self.news.all.compactMap { input in
+            if case .room("r", .recording(let pointer)) = input { pointer } else { nil }
+        }
+    }
+
+    /// Begins, is cut, and ends: the cluster knows each of it once.
+    @Test(arguments: ["empty", RecordingFinished.left])
+    func theClusterKnowsTheRoomsRecording(reason: String) async throws {
+        await self.be(try Self.record())
+        func reference(_ id: String, _ segment: Int) -> RecordingReference {
+            RecordingReference(id: id, folder: "/srv/\(id)", place: SeriesPlace(series: "x", segment: segment))
+        }
+        await self.supervisor.pointStarted("r", reference("x", 1))
+        await self.supervisor.pointStarted("r", reference("x", 1))
+        await self.supervisor.pointStarted("r", reference("y", 2))
+        await self.supervisor.pointFinished("r", reference("x", 1), reason: "segment")
+        await self.supervisor.pointFinished("r", reference("y", 2), reason: reason)
+        let second = RecordingPointer(series: "x", segment: 2, recording: "y", isRecording: true)
+        let first = RecordingPointer(series: "x", segment: 1, recording: "x", isRecording: true)
+        #expect(self.pointers == [first, second, second.ended])
+    }
+
+    @Test func recordingsOfTheHostsOwnRoomsAreItsOwn() async throws {
+        await self.supervisor.define(try RoomConfiguration.parse(name: "r", text: Self.own), origin: .configuration)
+        let place = SeriesPlace(series: "x", segment: 1)
+        await self.supervisor.pointStarted("r", RecordingReference(id: "x", folder: "/srv/x", place: place))
+        #expect(self.pointers.isEmpty)
     }
 
     @Test(arguments: RoomAssignment.Standing.allCases)

@@ -10,12 +10,13 @@ import yaml
 from daemon import Daemon
 from peers import room_url
 from recordings import journal_of
+from stage import free_port
 
 CALL = ("--send", "synthetic", "--size", "320x180")
 
 
 def host(stage, etcd, name, rooms=None, **cluster):
-    return Daemon(stage, rooms or {}, name=name,
+    return Daemon(stage, rooms or {}, name=name, api={"listen": f"127.0.0.1:{free_port()}"},
                   cluster={"name": "calls", "host": name, "etcd": [etcd], "capacity": 4, **cluster})
 
 
@@ -40,10 +41,86 @@ def claimant(stage, daemon, room):
     return None
 
 
-def claim_of(daemon, room):
-    """What the first line of the journal of a room's only recording says of its claim."""
+def started(daemon, room):
+    """The first line of the journal of a room's only recording."""
     journal, = (daemon.storage / "recordings" / room).glob("*/journal.jsonl")
-    return journal_of(journal.parent)[0].get("claim")
+    return journal_of(journal.parent)[0]
+
+
+def two_hosts(stage, etcd, server):
+    """Hosts that share the room `hall`: the one that has it, and the other."""
+    daemons = {name: host(stage, etcd, name) for name in ("a", "b")}
+    run(stage, "cluster", "init", "--config", daemons["a"].path)
+    apply(stage, daemons["a"], {"hall": {"url": room_url(server, "hall"), "record": {"empty_after": "1s"}}})
+    owned = daemons["a"].wait_for("an owner", lambda: claimant(stage, daemons["a"], "hall"))
+    owner = daemons.pop(owned["host"])
+    return owner, *daemons.values()
+
+
+def as_one(daemon, first):
+    """Waits until a host has the whole series that a recording of another began, in one file; its folders, in order."""
+    folder = daemon.storage / "recordings" / "hall" / first.name
+    daemon.wait_for("the call as one", lambda: (folder / "call-series.mkv").exists())
+    return sorted(journal.parent for journal in folder.parent.glob("*/journal.jsonl"))
+
+
+def take_over(daemon):
+    """Waits until a host has the room and records it."""
+    daemon.wait_for("the room", lambda: daemon.get("/v1/rooms")["rooms"])
+    daemon.wait_for_recording("hall")
+
+
+def only_folder(daemon):
+    journal, = (daemon.storage / "recordings" / "hall").glob("*/journal.jsonl")
+    return journal.parent
+
+
+def test_the_parts_of_a_call_that_outlived_its_host_become_one(stage):
+    server = stage.room_server(5)
+    owner, other = two_hosts(stage, stage.etcd(), server)
+    peer = stage.aiortc(server, "hall", *CALL)
+    owner.wait_for_recording("hall")
+    first = only_folder(owner)
+    os.kill(owner.process.process.pid, signal.SIGKILL)
+    owner.process.wait()
+    take_over(other)
+    # The call ends while the host with its beginning is away: there is a file of the rest.
+    peer.end()
+    second = only_folder(other)
+    other.wait_for("the rest of the call", lambda: (second / "call-series.mkv").exists())
+    assert other.log("parts of a recording are on other hosts")
+    owner.start()
+    folders = as_one(other, first)
+    assert folders == [folders[0], second] and folders[0].name == first.name
+    parts = [journal_of(folder)[0] for folder in folders]
+    assert [part["segment"] for part in parts] == [1, 2] and [part["claim"]["epoch"] for part in parts] == [1, 2]
+    assert {part["series"] for part in parts} == {parts[0]["id"]}
+    for path in first.rglob("*"):
+        if path.name == "journal.jsonl" or path.parent.name == "tracks":
+            assert (folders[0] / path.relative_to(first)).read_bytes() == path.read_bytes(), path
+    # It is exported, and its end reported, where it was recorded.
+    assert not (folders[0] / "call.mkv").exists()
+    # The next call in the room is another recording.
+    stage.aiortc(server, "hall", *CALL)
+    third = other.wait_for("another recording", lambda: next(
+        (path.parent for path in folders[0].parent.glob("*/journal.jsonl") if path.parent not in folders), None))
+    other.wait_for("its beginning", lambda: (third / "journal.jsonl").read_text().count("\n") > 0)
+    beginning = journal_of(third)[0]
+    assert (beginning["series"], beginning["segment"]) == (beginning["id"], 1)
+
+
+def test_a_host_that_stops_during_a_call_hands_on_its_recording(stage):
+    server = stage.room_server(5)
+    owner, other = two_hosts(stage, stage.etcd(), server)
+    peer = stage.aiortc(server, "hall", *CALL)
+    owner.wait_for_recording("hall")
+    first = only_folder(owner)
+    assert owner.process.end() == 0, owner.process.story()
+    take_over(other)
+    owner.start()
+    peer.end()
+    folders = as_one(other, first)
+    assert [journal_of(folder)[0]["segment"] for folder in folders] == [1, 2]
 
 
 def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
@@ -74,8 +151,11 @@ def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
     other.wait_for("the room", lambda: other.get("/v1/rooms")["rooms"])
     other.wait_for_recording("hall")
     print(f"recorded by the other host {time.monotonic() - killed:.1f} s after the kill")
-    assert claim_of(owner, "hall") == {"cluster": "calls", "epoch": 1}
-    assert claim_of(other, "hall") == {"cluster": "calls", "epoch": 2}
+    first, second = started(owner, "hall"), started(other, "hall")
+    assert first["claim"] == {"cluster": "calls", "epoch": 1} and second["claim"] == {"cluster": "calls", "epoch": 2}
+    # One series.
+    assert (first["series"], first["segment"]) == (first["id"], 1)
+    assert (second["series"], second["segment"]) == (first["id"], 2) and second["id"] != first["id"]
 
     # The host that comes back leaves the room where it is.
     owner.start()
@@ -106,7 +186,7 @@ def test_a_host_without_the_section_has_no_part_of_it(stage):
     alone.wait_for_phase("hall", "joined")
     stage.aiortc(server, "hall", *CALL)
     alone.wait_for_recording("hall")
-    assert claim_of(alone, "hall") is None
+    assert "claim" not in started(alone, "hall") and "series" not in started(alone, "hall")
     refused = stage.run_tapedeck("cluster", "init", "--config", alone.path)
     assert refused.exit_code == 2 and "has no section cluster" in refused.messages, refused.story()
 

@@ -260,6 +260,7 @@ import Timeline
     ]
 
     private static let claim = RecordingClaim(cluster: "calls", epoch: 7)
+    private static let place = SeriesPlace(series: "s", segment: 3)
 
     static let claims: [Story] = [
         Story(title: "all that is written carries the claim", defined: recorded) {
@@ -298,6 +299,40 @@ import Timeline
             define(spec { $0.priority = 7 }, &$0)
         } isRight: { spec, _ in
             spec.claim == claim && spec.priority == 7 && spec.send?.isVideoMuted == true
+        },
+        Story(title: "the next recording continues one of another host", defined: recorded) {
+            $0.claim(claim, mayAct: true)
+            $0.follow(place)
+        } isRight: { spec, _ in
+            spec.record?.follows == place && spec.recording == .automatic
+        },
+        Story(title: "also one by hand, and whatever else changes", defined: spec { $0.record = nil }) {
+            $0.follow(place)
+            $0.startRecording()
+            $0.claim(claim, mayAct: false)
+            define(spec { ($0.record, $0.priority) = (nil, 7) }, &$0)
+        } isRight: { spec, _ in
+            spec.record?.follows == place && spec.recording == .on
+        },
+        Story(title: "the one after it does not", defined: recorded) {
+            $0.follow(place)
+            $0.recordingBegan("a")
+            $0.recordingEnded("a")
+        } isRight: { spec, _ in
+            spec == recorded
+        },
+        Story(title: "what was paused on another host continues with the next request", defined: recorded) {
+            $0.follow(place)
+            $0.hold()
+            $0.startRecording()
+        } isRight: { spec, hand in
+            hand == .on && spec.record?.follows == place
+        },
+        Story(title: "no recording is continued that the room's emptiness has ended", defined: recorded) {
+            $0.follow(place)
+            $0.follow(nil)
+        } isRight: { spec, _ in
+            spec == recorded
         },
         Story(title: "what was paused on another host is not recorded here", defined: recorded) {
             $0.claim(claim, mayAct: true)

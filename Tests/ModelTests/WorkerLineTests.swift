@@ -4,6 +4,7 @@ import Basics
 import Foundation
 import Model
 import Testing
+import Timeline
 
 @Suite struct WorkerLineTests {
     private static var playlist: OutputSpec {
@@ -73,6 +74,7 @@ import Testing
         (spec.emptyAfterSeconds, spec.preferredCodec, spec.segmentSeconds, spec.segmentBytes) = (5, .vp9, 60, 1_000_000)
         (spec.prerollMilliseconds, spec.synchroniseMilliseconds) = (10_000, 250)
         (spec.tags, spec.notes, spec.announcement) = (["weekly"], "With guests", "This call is recorded.")
+        spec.follows = SeriesPlace(series: "r", segment: 2)
         for (part, usual) in zip(Mirror(reflecting: spec).children, Mirror(reflecting: RecordSpec()).children) {
             #expect("\(part.value)" != "\(usual.value)", "\(part.label ?? "") is not tried")
         }

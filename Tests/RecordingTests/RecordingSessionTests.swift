@@ -180,6 +180,35 @@ struct RecordingSessionTests {
         }
     }
 
+    /// In a room that hosts share, another host may have begun it, and another one may continue it.
+    @Test func aRecordingContinuesThatOfAnotherHost() throws {
+        let place = SeriesPlace(series: "other", segment: 3)
+        let change = { (settings: inout RecorderSettings) in
+            settings.claim = RecordingClaim(cluster: "calls", epoch: 2)
+            settings.follows = place
+            settings.emptyLimit = .seconds(1)
+        }
+        let feed = RecordingFeed(storage: nil, change)
+        let sound = feed.open(.opus)
+        feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
+        // The settings of before the host that orders them heard of it.
+        var settings = RecorderSettings(storage: feed.storage, room: "r", host: "h")
+        change(&settings)
+        settings.tags = ["x"]
+        feed.session.settingsChanged(to: settings)
+        feed.tick(at: 2000)
+        #expect(feed.finished.map(\.reason) == ["empty"])
+        feed.push(sound, FedUnit.opus, at: 3000, rateHz: 48_000)
+        feed.end()
+        let started = try feed.folders.compactMap { try ReadRecording($0).started }
+        #expect(started.map(\.series) == ["other", started.last?.id])
+        #expect(started.map(\.segment) == [4, 1])
+        let told = feed.actions.compactMap { action -> SeriesPlace? in
+            if case .tellStarted(_, _, let place) = action { place } else { nil }
+        }
+        #expect(told == [place.next, SeriesPlace(series: started.last?.id ?? "", segment: 1)])
+    }
+
     @Test func aTrackWithoutKeyframesGoesOverInTheEnd() throws {
         let feed = RecordingFeed { $0.segment = .bytes(1000) }
         let video = feed.open(.vp8)

@@ -251,6 +251,11 @@ public struct RecordingPointer: Sendable, Hashable {
         (self.series, self.segment, self.recording, self.isRecording) = (series, segment, recording, isRecording)
     }
 
+    /// The same recording, which has ended.
+    public var ended: RecordingPointer {
+        RecordingPointer(series: self.series, segment: self.segment, recording: self.recording, isRecording: false)
+    }
+
     init?(reading members: RecordMembers) throws(RecordProblem) {
         guard let series = try members.optionalString("series") else { return nil }
         self.series = series

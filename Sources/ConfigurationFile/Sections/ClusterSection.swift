@@ -31,6 +31,8 @@ public struct ClusterConfiguration: Sendable, Hashable {
     public var capacity: Int
     /// Labels, by which definitions of rooms choose hosts.
     public var labels: [String: String] = [:]
+    /// The token by which hosts use the API of each other; `nil` where it asks for none.
+    public var token: Secret?
 }
 
 /// The keys of `cluster`.
@@ -55,6 +57,7 @@ enum ClusterKeys {
     )
     static let capacity = Key("capacity", .integer(HostRecord.capacities))
     static let labels = Key("labels", .label)
+    static let token = Key("token", .secret(16...512), isSecret: true)
 
     static let table = KeyTable(
         name.entry,
@@ -65,7 +68,8 @@ enum ClusterKeys {
         KeyTable.Entry(name: "tls", shape: .mapping(TLS.table)),
         leaseTime.entry,
         capacity.entry,
-        labels.entry
+        labels.entry,
+        token.entry
     )
 
     /// The keys of `cluster.tls`.
@@ -125,11 +129,12 @@ extension ClusterConfiguration {
             reader.add(ClusterKeys.capacity.name, "missing", accepted: accepted)
         }
         let labels = reader.labels(ClusterKeys.labels)
+        let token = reader.value(ClusterKeys.token)
         guard let name, let host, !members.isEmpty, let capacity else { return nil }
         self.init(name: name, host: host, members: members, capacity: capacity)
         (self.user, self.authority, self.identity) = (user, authority, identity)
         self.leaseSeconds = leaseTime ?? self.leaseSeconds
-        self.labels = labels
+        (self.labels, self.token) = (labels, token)
     }
 
     private static func user(_ reader: MappingReader) -> User? {

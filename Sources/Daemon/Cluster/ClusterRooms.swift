@@ -39,7 +39,13 @@ struct ClusterRooms: ClusterHost {
         if await self.supervisor.claim(room, definition.definition, claim, mayAct: assignment.mayAct) { return }
         do {
             let draft = try await self.draft(room, definition)
-            await self.supervisor.take(draft, claim, mayAct: assignment.mayAct, wish: assignment.wish?.order)
+            await self.supervisor.take(
+                draft,
+                claim,
+                mayAct: assignment.mayAct,
+                wish: assignment.wish?.order,
+                continues: assignment.continues
+            )
         } catch {
             self.logger.error(
                 "a room of the cluster stays as it is",

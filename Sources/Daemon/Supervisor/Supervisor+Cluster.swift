@@ -31,22 +31,105 @@ extension Supervisor {
 
     /// Takes a room of the cluster; the host's own rooms are not replaced.
     ///
-    /// - Parameter wish: what was last requested of its recording, on whatever host; counts for a room that is new here.
-    func take(_ room: RoomConfiguration, _ claim: RecordingClaim, mayAct: Bool, wish: WishRecord.Order?) {
+    /// - Parameters:
+    ///   - wish: what was last requested of its recording, on whatever host; counts for a room that is new here.
+    ///   - continues: the recording that its last owner did not end; so does this.
+    func take(
+        _ room: RoomConfiguration,
+        _ claim: RecordingClaim,
+        mayAct: Bool,
+        wish: WishRecord.Order?,
+        continues: RecordingPointer?
+    ) {
         let entry = self.book.entries[room.name]
         guard entry == nil || entry?.origin == .cluster else { return }
         self.define(room, origin: .cluster, claim: (claim, mayAct: mayAct))
         self.bus.publish(entry == nil ? .roomAdded : .roomChanged, room: room.name)
-        guard entry == nil, let wish else { return }
+        guard entry == nil else { return }
+        if let continues { self.follow(continues, in: room.name) }
+        guard let wish else { return }
         switch wish {
         case .record:
             self.intend(room.name) { $0.startRecording() }
             self.book.request(room.name, true)
             self.updateWish(room.name)
         case .stop: self.intend(room.name) { $0.stopRecording() }
-        // What was paused was the recording of another host, which has ended.
+        // What was paused was the recording of another host, which has ended: the request that ends the pause continues it.
         case .pause, .hold: self.intend(room.name) { $0.hold() }
         }
+    }
+
+    /// Has the next recording of a room continue one of another host, until the room has been empty for long enough to end
+    /// it.
+    private func follow(_ pointer: RecordingPointer, in room: String) {
+        guard let series = RecordingID(rawValue: pointer.series), Self.continuable.contains(pointer.segment) else {
+            return
+        }
+        (self.pointers[room], self.continued[room]) = (pointer, pointer.series)
+        self.intend(room) { $0.follow(SeriesPlace(series: series.rawValue, segment: pointer.segment)) }
+    }
+
+    /// Numbers of segments that another may follow.
+    private static let continuable = 1...1_000_000_000
+
+    /// Ends the recording that a room's next one continues once the room is empty.
+    func noteFollowed(in room: String, isEmpty: Bool) {
+        guard let intent = self.intents[room], intent.follows != nil else {
+            self.emptySince[room] = nil
+            return
+        }
+        guard isEmpty else {
+            self.emptySince[room] = nil
+            return
+        }
+        let since = self.emptySince[room] ?? self.now
+        self.emptySince[room] = since
+        let limit = intent.spec.record?.emptyAfterSeconds ?? RecordSpec().emptyAfterSeconds
+        guard self.now - since >= .seconds(limit) else { return }
+        self.emptySince[room] = nil
+        self.intend(room) { $0.follow(nil) }
+        self.point(room, to: self.pointers[room]?.ended)
+    }
+
+    /// Reports a recording of a room of the cluster that began.
+    func pointStarted(_ room: String, _ reference: RecordingReference) {
+        guard self.book.entries[room]?.origin == .cluster, let place = reference.place, place.segment >= 1 else {
+            return
+        }
+        self.point(
+            room,
+            to: RecordingPointer(
+                series: place.series,
+                segment: place.segment,
+                recording: reference.id,
+                isRecording: true
+            )
+        )
+    }
+
+    /// Reports a recording of a room of the cluster that ended, unless it continues on the host that has the room next.
+    func pointFinished(_ room: String, _ reference: RecordingReference, reason: String) {
+        guard let pointer = self.pointers[room], pointer.recording == reference.id else { return }
+        let isReleased = self.book.entries[room] == nil || self.fleet.isStopping
+        guard !isReleased || reason != RecordingFinished.left else { return }
+        self.point(room, to: pointer.ended)
+        guard self.continued[room] == pointer.series, let recording = RecordingID(rawValue: reference.id),
+            var export = self.book.exports(of: room)?.first(where: { $0.layout.name == .tracks })
+        else { return }
+        export.series = true
+        self.ended[reference.id] = GatheringJob(
+            room: room,
+            series: pointer.series,
+            recording: recording,
+            export: export,
+            now: .now()
+        )
+    }
+
+    private func point(_ room: String, to pointer: RecordingPointer?) {
+        guard let pointer, self.pointers[room] != pointer else { return }
+        self.pointers[room] = pointer
+        self.tellCluster(room, .recording(pointer))
     }
 
     /// Leaves and forgets a room of the cluster; `.gone` follows.

@@ -52,6 +52,16 @@ actor Supervisor: Service {
     /// Whether others are in a room, as the cluster knows it.
     private var occupied: [String: Bool] = [:]
     private let launcher: WorkerLauncher
+    /// The last recording of each room of the cluster, as the cluster knows it.
+    var pointers: [String: RecordingPointer] = [:]
+    /// Since when rooms are empty whose next recording continues one of another host.
+    var emptySince: [String: Duration] = [:]
+    /// The series of each room of the cluster that another host began, or this one in an earlier life.
+    var continued: [String: String] = [:]
+    /// Brings the recordings of a series together; `nil` where this host shares no rooms.
+    private var gather: (@Sendable (GatheringJob) -> Void)?
+    /// Series whose end is yet to be noted, by their last recording.
+    var ended: [String: GatheringJob] = [:]
     let previews: PreviewMaker
     private let metrics: DaemonMetrics
     private let start = ContinuousClock.now
@@ -132,8 +142,13 @@ actor Supervisor: Service {
     }
 
     /// Reports to a cluster from now on what happens to rooms.
-    func join(_ cluster: @escaping @Sendable (ClusterInput) -> Void) {
-        self.cluster = cluster
+    ///
+    /// - Parameter gather: brings the recordings of a series together that several hosts recorded.
+    func join(
+        _ cluster: @escaping @Sendable (ClusterInput) -> Void,
+        gather: @escaping @Sendable (GatheringJob) -> Void = { _ in }
+    ) {
+        (self.cluster, self.gather) = (cluster, gather)
         self.pinRooms()
     }
 
@@ -182,6 +197,7 @@ actor Supervisor: Service {
             case .finished(let room, let reference, let reason, let exports):
                 await self.recordings.finished(room: room, reference, reason: reason, exports: exports)
                 self.heard(room)
+                if let job = self.ended.removeValue(forKey: reference.id) { self.gather?(job) }
             }
         }
     }
@@ -286,6 +302,7 @@ actor Supervisor: Service {
         case .misbehaved(let id, let what):
             self.logger.error("worker misbehaved", metadata: .tagged([.workerID: "\(id)", .detail: "\(what)"]))
         case .removed(let room):
+            (self.pointers[room], self.emptySince[room], self.continued[room]) = (nil, nil, nil)
             self.metrics.remove(room: room)
             self.book.forget(room)
             self.occupied[room] = nil
@@ -341,6 +358,7 @@ actor Supervisor: Service {
     private func note(_ event: WorkerEvent) {
         switch event {
         case .status(let room, let status):
+            self.noteFollowed(in: room, isEmpty: status.isJoined && status.participants.isEmpty)
             self.metrics.update(room: room, RoomMeasurement(status))
             self.rtsp.note(room, status)
             self.book.note(room, participants: status.participants.count, now: self.now)
@@ -352,11 +370,13 @@ actor Supervisor: Service {
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])
             self.feed(.started(room: room, reference, exports: self.book.exports(of: room) ?? []), of: room)
             self.intend(room) { $0.recordingBegan(reference.id) }
+            self.pointStarted(room, reference)
         case .recordingFinished(let room, let reference, let reason):
             // The store publishes it, with the note that this is done.
             let exports = self.book.exports(of: room)
             self.feed(.finished(room: room, reference, reason: reason, exports: exports), of: room)
             self.intend(room) { $0.recordingEnded(reference.id) }
+            self.pointFinished(room, reference, reason: reason)
         case .recordingDegraded(let room, let reference, let reason, let byDisk):
             self.bus.publish(.recordingDegraded, room: room, recording: reference.id, ["reason": reason])
             guard byDisk else { return }
@@ -430,6 +450,7 @@ actor Supervisor: Service {
                     intent.claim(claim.0, mayAct: claim.mayAct)
                 } else if origin != .cluster {
                     intent.claim(nil, mayAct: true)
+                    intent.follow(nil)
                 }
             }
         }

@@ -33,7 +33,7 @@ public final class Announcement: Sendable {
     public func note(_ event: RecorderEvent) {
         self.state.withLock { state in
             switch event {
-            case .started(let folder, _):
+            case .started(let folder, _, _):
                 if state.recordings.isEmpty { state.number += 1 }
                 state.recordings.insert(folder.path)
             case .finished(let folder, _, _): state.recordings.remove(folder.path)

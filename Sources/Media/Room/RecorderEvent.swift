@@ -3,13 +3,14 @@
 public import Basics
 public import Observability
 public import Storage
+public import Timeline
 
 /// An event of a recorder, on its own thread.
 ///
 /// The receiver must not block nor call the recorder.
 public enum RecorderEvent: Sendable, Hashable {
-    /// A recording, or the next part of one, began.
-    case started(RecordingFolder, part: Int)
+    /// A recording, or the next part of one, began; and its place, if it is of a series.
+    case started(RecordingFolder, part: Int, SeriesPlace?)
     /// The recording that was to be continued is not: the next media begin another.
     case notContinued(reason: String)
     /// Every file is closed.

@@ -208,9 +208,9 @@ struct RecorderLoop: ~Copyable {
                     exchange.tell(wakes: !failures.isEmpty) { $0.synchronised(failures: failures, cost: cost) }
                 }
             }
-        case .tellStarted(let folder, let part):
+        case .tellStarted(let folder, let part, let place):
             self.logger.notice("recording started", metadata: .tagged([.recordingPath: "\(folder.path)"]))
-            self.onEvent(.started(folder, part: part))
+            self.onEvent(.started(folder, part: part, place))
         case .tellFinished(let folder, let part, let reason):
             self.logger.notice("recording finished", metadata: .tagged([.recordingPath: "\(folder.path)"]))
             self.onEvent(.finished(folder, part: part, reason: reason))

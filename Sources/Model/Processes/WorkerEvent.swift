@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Timeline
+
 /// The reports of a worker to the supervisor: one JSON object a line on its standard output.
 ///
 /// Log lines go to standard error.
@@ -135,11 +137,14 @@ public struct RecordingReference: Sendable, Hashable, Codable {
     public var folder: String
     /// The part, from 1: each worker that continues the recording adds one.
     public var part: Int
+    /// Its place, if it is of a series; only with `recordingStarted`.
+    public var place: SeriesPlace?
 
     /// A reference with each part given.
-    public init(id: String, folder: String, part: Int = 1) {
+    public init(id: String, folder: String, part: Int = 1, place: SeriesPlace? = nil) {
         self.id = id
         self.folder = folder
         self.part = part
+        self.place = place
     }
 }

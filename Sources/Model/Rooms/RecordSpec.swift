@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Timeline
+
 /// What is recorded in a room.
 public struct RecordSpec: Sendable, Hashable, Codable {
     /// Whether a recording starts automatically when media come.
@@ -28,6 +30,8 @@ public struct RecordSpec: Sendable, Hashable, Codable {
     public var tags: [String] = []
     /// What people wrote about them.
     public var notes: String?
+    /// The recording of another host that the next one continues; of a room that a cluster shares only.
+    public var follows: SeriesPlace?
 
     /// What `emptyAfterSeconds` takes.
     public static let emptyAfterRange = 1...86_400
@@ -57,6 +61,7 @@ public struct RecordSpec: Sendable, Hashable, Codable {
         try values.read(.synchroniseMilliseconds, into: &self.synchroniseMilliseconds)
         try values.read(.tags, into: &self.tags)
         try values.read(.notes, into: &self.notes)
+        try values.read(.follows, into: &self.follows)
     }
 
     /// Why something cannot be recorded like this.

@@ -15,6 +15,22 @@ public struct RecordingClaim: Sendable, Hashable, Codable {
     }
 }
 
+/// The place of a recording among those that follow each other.
+public struct SeriesPlace: Sendable, Hashable, Codable {
+    /// The id of the first of them.
+    public var series: String
+    /// Which of them it is, from 1.
+    public var segment: Int
+
+    /// A place with each part given.
+    public init(series: String, segment: Int) {
+        (self.series, self.segment) = (series, segment)
+    }
+
+    /// The place after this one.
+    public var next: SeriesPlace { SeriesPlace(series: self.series, segment: self.segment + 1) }
+}
+
 /// The first record of a journal: which recording this is, and both clocks at one instant.
 public struct RecordingStarted: Sendable, Hashable, Codable {
     /// The room as the user names it, unsanitised.
@@ -29,7 +45,8 @@ public struct RecordingStarted: Sendable, Hashable, Codable {
     public var boot: String?
     /// The name under which others saw the recorder in the room, if it had one.
     public var displayName: String?
-    /// The id of the first of the recordings that follow each other without a gap; `nil` if this is the only one.
+    /// The id of the first of the recordings that follow each other, without a gap but where another host continued; `nil` if
+    /// this is the only one.
     public var series: String?
     /// Which of the series it is, from 1.
     public var segment: Int?
@@ -475,6 +492,8 @@ public struct Marker: Sendable, Hashable, Codable {
 public struct RecordingFinished: Sendable, Hashable, Codable {
     /// The reason that `tapedeck repair` gives.
     public static let repaired = "repaired"
+    /// The reason of a recording whose recorder left the room.
+    public static let left = "left"
 
     /// Why, in a word or two.
     public var reason: String

@@ -149,5 +149,6 @@ extension RecorderSettings {
         self.synchroniseEvery = .milliseconds(spec.synchroniseMilliseconds)
         self.tags = spec.tags
         self.notes = spec.notes
+        self.follows = spec.follows
     }
 }

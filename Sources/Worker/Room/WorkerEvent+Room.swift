@@ -13,8 +13,10 @@ extension WorkerEvent {
     /// What a recorder says.
     init(_ event: RecorderEvent, room: String) {
         switch event {
-        case .started(let folder, let part):
-            self = .recordingStarted(room: room, RecordingReference(folder, part: part))
+        case .started(let folder, let part, let place):
+            var reference = RecordingReference(folder, part: part)
+            reference.place = place
+            self = .recordingStarted(room: room, reference)
         case .finished(let folder, let part, let reason):
             self = .recordingFinished(room: room, RecordingReference(folder, part: part), reason: reason)
         case .notContinued(let reason):

@@ -14,6 +14,7 @@ internal import Signalling
 internal import SignallingClients
 internal import Storage
 internal import Synchronization
+internal import Timeline
 
 /// One room of a worker: a recorder for as long as the worker is in it, and one session after the other.
 ///
@@ -168,7 +169,7 @@ final class WorkerRoom: Sendable {
                 self.feed.finish()
                 group.cancelAll()
             }
-            await self.finishRecording(reason: "left")
+            await self.finishRecording(reason: RecordingFinished.left)
             await self.finishOutputs()
             return reason
         }
@@ -337,7 +338,7 @@ final class WorkerRoom: Sendable {
                 await self.settle(in: &group)
             }
             // Files first: what is in them is safe while the peers get messages.
-            await self.finishRecording(reason: "left")
+            await self.finishRecording(reason: RecordingFinished.left)
             let session = self.state.withLock { state in
                 state.life.leave()
                 return state.session

@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct AnnouncementTests {
     private static func started(_ announcement: Announcement, _ folder: RecordingFolder) {
-        announcement.note(.started(folder, part: 1))
+        announcement.note(.started(folder, part: 1, nil))
     }
 
     private static func finished(_ announcement: Announcement, _ folder: RecordingFolder) {

@@ -78,6 +78,16 @@ actor RecordingKeeper {
         await self.exports.order(self.orders(of: id, in: room), of: id)
     }
 
+    /// Takes a finished recording of another host, whose folder was brought here: its end was reported there, and its exports were
+    /// made there.
+    func gathered(_ id: RecordingID, in folder: String) async {
+        await self.context.attempt("note a recording of another host") {
+            _ = try await self.context.catalogue.reportEnd(of: id, by: [], limit: 0)
+        }
+        await self.context.refresh(folder, as: .finished)
+        _ = await self.exports.noteOrdered(id)
+    }
+
     /// Reports the ends, and queues the exports, of what was found finished and was not reported or ordered yet.
     func takeFinished() async {
         await self.reportFoundEnds()
