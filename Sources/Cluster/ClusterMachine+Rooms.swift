@@ -37,14 +37,17 @@ extension ClusterMachine {
         case .joined:
             self.holdings[room]?.isJoined = true
             self.holdings[room]?.isOccupied = true
+            self.holdings[room]?.areHeard = false
+            self.holdings[room]?.joined = now
         case .left: self.holdings[room]?.isJoined = false
         case .gone:
             guard holding.assignment == nil else { return }
             self.holdings[room]?.isGone = true
             self.holdings[room]?.isJoined = false
-        case .members(let isOccupied, let takesOneMore):
+        case .members(let isOccupied, let takesOneMore, let areHeard):
             self.holdings[room]?.isOccupied = isOccupied
             self.holdings[room]?.takesOneMore = takesOneMore
+            self.holdings[room]?.areHeard = areHeard
         case .recording(let pointer): self.holdings[room]?.pointer = pointer
         case .rival(let epoch):
             // A participant can show any epoch: while the store says that the room is ours, that is what counts.
@@ -549,6 +552,12 @@ extension ClusterMachine {
             }
             self.wake(room, at: deadline)
             guard holding.isJoined else { return }
+            // The owner leaves as soon as the claim is ours: it records until we do.
+            let wait = holding.isOccupied ? self.settings.hearingLimit : self.settings.emptinessLimit
+            guard holding.isOccupied && holding.areHeard || now >= holding.joined + wait else {
+                self.wake(room, at: holding.joined + wait)
+                return
+            }
         } else {
             // The owner is gone; the epoch is reserved for us unless another host was faster.
             guard let owner, owner.handover == handover, owner.epoch < holding.epoch else {

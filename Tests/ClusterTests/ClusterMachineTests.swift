@@ -415,6 +415,34 @@ import Testing
         #expect(driver.events.last == .claimed(room: "r", epoch: 4, from: "b"))
     }
 
+    /// The owner leaves when the claim is another's: until then it records what the successor does not hear yet.
+    @Test func aSuccessorTakesTheClaimWhenItHearsAll() {
+        var driver = ClusterDriver.inPhase("preparing")
+        driver.calm()
+        driver.feed(.room("r", .joined))
+        driver.feed(.room("r", .members(isOccupied: true, takesOneMore: true, areHeard: false)))
+        driver.calm()
+        driver.pass(.seconds(5))
+        #expect(driver.phase == "preparing" && driver.claim()?.host == "b")
+        driver.feed(.room("r", .members(isOccupied: true, takesOneMore: true)))
+        driver.calm()
+        #expect(driver.phase == "held" && driver.claim()?.host == "a")
+    }
+
+    @Test(arguments: [false, true]) func aSuccessorDoesNotWaitForWhoSendsNothing(areMembersKnown: Bool) {
+        var driver = ClusterDriver.inPhase("preparing")
+        driver.calm()
+        driver.feed(.room("r", .joined))
+        if areMembersKnown {
+            driver.feed(.room("r", .members(isOccupied: true, takesOneMore: true, areHeard: false)))
+        }
+        driver.calm()
+        driver.pass(.seconds(9))
+        #expect(driver.phase == "preparing")
+        driver.pass(.seconds(1))
+        #expect(driver.phase == "held")
+    }
+
     @Test func aSuccessorThatIsLateLeaves() {
         var driver = ClusterDriver.inPhase("preparing")
         driver.pass(.seconds(20))
