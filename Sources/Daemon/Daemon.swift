@@ -143,11 +143,13 @@ public struct Daemon: Sendable {
         let (listening, listens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (reachable, reaches) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (sharing, shares) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let cluster = self.cluster(supervisor, life: life)
         let backend = DaemonBackend(
             supervisor: supervisor,
             store: store,
             reloader: reloader,
             dispatcher: webhooks,
+            cluster: cluster,
             version: self.version
         )
         registry.onScrape { metrics.eventSubscribers(events.streamCount) }
@@ -168,7 +170,6 @@ public struct Daemon: Sendable {
         await reloader.serve(control)
         // Before the interface listens: a room of the configuration is never unknown to it.
         await supervisor.takeUpRooms()
-        let cluster = self.cluster(supervisor, life: life)
         if let cluster { await supervisor.join { cluster.note($0) } }
         let janitor = Janitor(
             supervisor: supervisor,
