@@ -270,8 +270,8 @@ let package = Package(
         .testTarget(
             name: "CoordinationTests",
             dependencies: [
-                "Basics", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "HTTPRequests", "TestCertificates",
-                logging, serviceLifecycle,
+                "Basics", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "HTTPRequests", "Model",
+                "Observability", "TestCertificates", logging, serviceLifecycle,
             ]
         ),
         .testTarget(

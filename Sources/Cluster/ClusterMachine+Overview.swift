@@ -8,8 +8,8 @@ extension ClusterMachine {
         return Set(held).union(self.claiming.keys.filter { self.view.rooms[$0] != nil }).sorted()
     }
 
-    /// Rooms of the cluster that no host has, as far as this host knows.
-    public var ownerless: [String] { self.view.rooms.keys.filter { self.view.claims[$0] == nil }.sorted() }
+    /// How many rooms of the cluster no host has, as far as this host knows.
+    public var ownerless: Int { self.view.rooms.keys.count { self.view.claims[$0] == nil } }
 
     /// Why no host has a room, human-readable; nil where one has it, or will soon.
     ///

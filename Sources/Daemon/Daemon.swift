@@ -143,7 +143,8 @@ public struct Daemon: Sendable {
         let (listening, listens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (reachable, reaches) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (sharing, shares) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let cluster = self.cluster(supervisor, life: life)
+        let cluster = self.cluster(supervisor, bus, life: life)
+        if let cluster { registry.onScrape { metrics.cluster(cluster.measurement) } }
         let backend = DaemonBackend(
             supervisor: supervisor,
             store: store,
@@ -213,7 +214,7 @@ public struct Daemon: Sendable {
     }
 
     /// This host in its cluster; `nil` where it shares no rooms.
-    private func cluster(_ supervisor: Supervisor, life: String) -> ClusterService? {
+    private func cluster(_ supervisor: Supervisor, _ bus: EventBus, life: String) -> ClusterService? {
         guard let cluster = self.configuration.cluster else { return nil }
         return ClusterService(
             settings: ClusterSettings(cluster, api: self.configuration.api, version: self.version, life: life),
@@ -224,7 +225,8 @@ public struct Daemon: Sendable {
                 values: self.values,
                 logger: self.logger
             ),
-            logger: self.logger
+            logger: self.logger,
+            onEvent: { bus.publish($0, host: cluster.host) }
         )
     }
 

@@ -8,6 +8,7 @@ import Model
 import Observability
 import ServiceLifecycle
 import Storage
+import Synchronization
 
 /// Runs the machine of this host in its cluster: its requests to the store, its watch, its clock, and what it says of rooms.
 ///
@@ -30,7 +31,11 @@ actor ClusterService: Service {
     private let store: EtcdClient
     private let host: any ClusterHost
     private let logger: Logger
+    /// Takes what this host reports, in addition to the log; must not block.
+    private let onEvent: @Sendable (ClusterEvent) -> Void
     private let start = ContinuousClock.now
+    /// What metrics show but the age of the last renewal, and when that was.
+    private let measured: Mutex<(ClusterMeasurement, ContinuousClock.Instant)>
     private var machine: ClusterMachine
     /// Since when the store is reached, or not, and why not.
     private var since = UTCTime.now()
@@ -53,7 +58,15 @@ actor ClusterService: Service {
     private let inputFeed: AsyncStream<ClusterInput>.Continuation
 
     /// A service that has asked the store for nothing.
-    init(settings: ClusterSettings, store: EtcdClient, host: any ClusterHost, logger: Logger) {
+    init(
+        settings: ClusterSettings,
+        store: EtcdClient,
+        host: any ClusterHost,
+        logger: Logger,
+        onEvent: @escaping @Sendable (ClusterEvent) -> Void = { _ in }
+    ) {
+        self.measured = Mutex((ClusterMeasurement(), ContinuousClock.now))
+        self.onEvent = onEvent
         self.machine = ClusterMachine(settings: settings)
         self.store = store
         self.host = host
@@ -81,6 +94,24 @@ actor ClusterService: Service {
             reason: self.reason,
             deadline: self.drainEnd?.iso8601
         )
+    }
+
+    /// How this host and its cluster are, a second ago at most; callable from any thread.
+    nonisolated var measurement: ClusterMeasurement {
+        var (measurement, renewal) = self.measured.withLock { $0 }
+        measurement.renewalAgeSeconds = (ContinuousClock.now - renewal) / .seconds(1)
+        return measurement
+    }
+
+    private func measure() {
+        let measurement = ClusterMeasurement(
+            hosts: self.machine.view.hosts.count,
+            unclaimedRooms: self.machine.ownerless,
+            heldClaims: self.machine.holdings.values.count { $0.phase == .held },
+            uncertainClaims: self.machine.holdings.values.count { $0.phase == .uncertain }
+        )
+        let renewal = self.start + (self.machine.lastRenewal ?? .zero)
+        self.measured.withLock { $0 = (measurement, renewal) }
     }
 
     /// Takes no more rooms and hands on those of the cluster: empty ones now, others when their call ends, all when the
@@ -160,6 +191,7 @@ actor ClusterService: Service {
         case .report(let event):
             self.log(event)
             self.note(reasonOf: event)
+            self.onEvent(event)
         }
     }
 
@@ -230,6 +262,7 @@ actor ClusterService: Service {
         }
         if self.nextTick == time { self.nextTick = nil }
         self.take(.tick)
+        self.measure()
     }
 
     private func tellOrders() async {
