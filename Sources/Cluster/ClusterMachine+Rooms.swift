@@ -223,6 +223,7 @@ extension ClusterMachine {
         self.placement = nil
         let local = self.view.rooms[room] == nil ? self.local[room] : nil
         let previous = owner?.record.flatMap { $0.host == self.settings.host ? nil : $0.host }
+        self.previousOwners[room] = previous
         self.write(
             .claim(from: previous),
             room,
@@ -247,7 +248,9 @@ extension ClusterMachine {
         self.unclaimed[room] = nil
         self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, claim.epoch)
         self.dirty.insert(room)
-        self.report(.claimed(room: room, epoch: claim.epoch, from: previous))
+        // The watch may be faster than the answer.
+        let known = self.previousOwners.removeValue(forKey: room)
+        self.report(.claimed(room: room, epoch: claim.epoch, from: previous ?? known))
     }
 
     /// This host owns a room that it prepared for.
@@ -255,7 +258,8 @@ extension ClusterMachine {
         guard let epoch = self.holdings[room]?.epoch else { return }
         self.holdings[room]?.phase = .held
         self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, epoch)
-        self.report(.claimed(room: room, epoch: epoch, from: previous))
+        let known = self.previousOwners.removeValue(forKey: room)
+        self.report(.claimed(room: room, epoch: epoch, from: previous ?? known))
     }
 
     // MARK: Writes
@@ -566,6 +570,7 @@ extension ClusterMachine {
             }
         }
         guard self.mayWrite(room, now) else { return }
+        self.previousOwners[room] = owner?.host
         self.write(
             .claim(from: owner?.host),
             room,

@@ -91,6 +91,8 @@ public struct ClusterMachine: Sendable {
     var waitingForTurn: Set<String> = []
     /// Claims in flight: the cost of each room.
     var claiming: [String: Int] = [:]
+    /// The hosts that had the rooms which this host claims, until it knows that it has them.
+    var previousOwners: [String: String] = [:]
     /// When the next claim may be sent, if claims were spread evenly; a second of them may be ahead.
     var claimSchedule: Duration = .zero
     /// Unclaimed rooms, and since when they are.

@@ -443,6 +443,16 @@ import Testing
         #expect(driver.phase == "held")
     }
 
+    @Test func theHostBeforeIsKnownAlsoIfTheWatchIsFaster() {
+        var driver = ClusterDriver.inPhase("preparing")
+        driver.calm()
+        driver.feed(.room("r", .joined))
+        driver.feed(.room("r", .members(isOccupied: true, takesOneMore: true)))
+        driver.answerLate()
+        #expect(driver.phase == "held")
+        #expect(driver.events.contains(.claimed(room: "r", epoch: 4, from: "b")), "\(driver.events)")
+    }
+
     /// Others are seen a moment after the join.
     @Test func aSuccessorTakesAnEmptyRoomWhenItStaysEmpty() {
         var driver = ClusterDriver.inPhase("preparing")
