@@ -276,8 +276,8 @@ let package = Package(
         .testTarget(
             name: "CoordinationTests",
             dependencies: [
-                "Basics", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "HTTPRequests", "TestSupport",
-                logging, serviceLifecycle,
+                "Basics", "Cluster", "ConfigurationFile", "Coordination", "Daemon", "HTTPRequests", "Model",
+                "Observability", "TestSupport", logging, serviceLifecycle,
             ]
         ),
         .testTarget(

@@ -37,6 +37,10 @@ public struct ClusterHolding: Sendable, Hashable {
     public internal(set) var isOccupied = true
     /// Whether one more member may come.
     public internal(set) var takesOneMore = false
+    /// Whether media of all others arrive.
+    public internal(set) var areHeard = false
+    /// Since when we are a member.
+    var joined = Duration.zero
     /// Our recording; nil before the first.
     public internal(set) var pointer: RecordingPointer?
     /// The last recording before this host came into the room.

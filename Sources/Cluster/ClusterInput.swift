@@ -70,8 +70,8 @@ public enum RoomNews: Sendable, Hashable {
     case left
     /// We are not in the room and do not join any more: the answer to an assignment of nil, also where we never joined.
     case gone
-    /// Whether others are in the room, and whether it takes one more member.
-    case members(isOccupied: Bool, takesOneMore: Bool)
+    /// Whether others are in the room, whether it takes one more member, and whether media of all others arrive.
+    case members(isOccupied: Bool, takesOneMore: Bool, areHeard: Bool = true)
     /// A recording began, or its next segment, or it ended.
     case recording(RecordingPointer)
     /// Another recorder of this cluster in the room shows this epoch.

@@ -104,6 +104,7 @@ extension ClusterMachine {
             return
         }
         let until = sent + duration - self.settings.leaseMargin
+        self.lastRenewal = sent
         self.lease = Lease(id: id, until: until, nextRenewal: sent + self.settings.renewal, isValid: now < until)
         self.becameValid(now)
     }
@@ -125,6 +126,7 @@ extension ClusterMachine {
             self.leaseEnded(id, now)
             return
         }
+        self.lastRenewal = sent
         lease.nextRenewal = max(now, sent + self.settings.renewal)
         lease.until = max(lease.until, sent + duration - self.settings.leaseMargin)
         let wasValid = lease.isValid

@@ -37,14 +37,17 @@ extension ClusterMachine {
         case .joined:
             self.holdings[room]?.isJoined = true
             self.holdings[room]?.isOccupied = true
+            self.holdings[room]?.areHeard = false
+            self.holdings[room]?.joined = now
         case .left: self.holdings[room]?.isJoined = false
         case .gone:
             guard holding.assignment == nil else { return }
             self.holdings[room]?.isGone = true
             self.holdings[room]?.isJoined = false
-        case .members(let isOccupied, let takesOneMore):
+        case .members(let isOccupied, let takesOneMore, let areHeard):
             self.holdings[room]?.isOccupied = isOccupied
             self.holdings[room]?.takesOneMore = takesOneMore
+            self.holdings[room]?.areHeard = areHeard
         case .recording(let pointer): self.holdings[room]?.pointer = pointer
         case .rival(let epoch):
             // A participant can show any epoch: while the store says that the room is ours, that is what counts.
@@ -220,6 +223,7 @@ extension ClusterMachine {
         self.placement = nil
         let local = self.view.rooms[room] == nil ? self.local[room] : nil
         let previous = owner?.record.flatMap { $0.host == self.settings.host ? nil : $0.host }
+        self.previousOwners[room] = previous
         self.write(
             .claim(from: previous),
             room,
@@ -244,7 +248,9 @@ extension ClusterMachine {
         self.unclaimed[room] = nil
         self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, claim.epoch)
         self.dirty.insert(room)
-        self.report(.claimed(room: room, epoch: claim.epoch, from: previous))
+        // The watch may be faster than the answer.
+        let known = self.previousOwners.removeValue(forKey: room)
+        self.report(.claimed(room: room, epoch: claim.epoch, from: previous ?? known))
     }
 
     /// This host owns a room that it prepared for.
@@ -252,7 +258,8 @@ extension ClusterMachine {
         guard let epoch = self.holdings[room]?.epoch else { return }
         self.holdings[room]?.phase = .held
         self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, epoch)
-        self.report(.claimed(room: room, epoch: epoch, from: previous))
+        let known = self.previousOwners.removeValue(forKey: room)
+        self.report(.claimed(room: room, epoch: epoch, from: previous ?? known))
     }
 
     // MARK: Writes
@@ -549,6 +556,12 @@ extension ClusterMachine {
             }
             self.wake(room, at: deadline)
             guard holding.isJoined else { return }
+            // The owner leaves as soon as the claim is ours: it records until we do.
+            let wait = holding.isOccupied ? self.settings.hearingLimit : self.settings.emptinessLimit
+            guard holding.isOccupied && holding.areHeard || now >= holding.joined + wait else {
+                self.wake(room, at: holding.joined + wait)
+                return
+            }
         } else {
             // The owner is gone; the epoch is reserved for us unless another host was faster.
             guard let owner, owner.handover == handover, owner.epoch < holding.epoch else {
@@ -557,6 +570,7 @@ extension ClusterMachine {
             }
         }
         guard self.mayWrite(room, now) else { return }
+        self.previousOwners[room] = owner?.host
         self.write(
             .claim(from: owner?.host),
             room,

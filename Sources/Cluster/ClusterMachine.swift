@@ -60,6 +60,9 @@ public struct ClusterMachine: Sendable {
     /// Whether this host drains.
     public var isDraining: Bool { self.drainDeadline != nil }
 
+    /// When the store last confirmed the lease, by the time at which that was requested; nil before the first.
+    public internal(set) var lastRenewal: Duration?
+
     var leaseState = LeaseState.none(retry: .zero)
     /// Counts how often the lease became valid: an older listing may show claims that were gone.
     var connection = 0
@@ -67,7 +70,8 @@ public struct ClusterMachine: Sendable {
     var isSeen = false
     /// Whether the store has the identity that this host knows.
     var isOurs = false
-    var drainDeadline: Duration?
+    /// When the last rooms leave this host; nil while it does not drain.
+    public internal(set) var drainDeadline: Duration?
     var hasReportedDrained = false
 
     var requests: [ClusterRequestID: Purpose] = [:]
@@ -87,6 +91,8 @@ public struct ClusterMachine: Sendable {
     var waitingForTurn: Set<String> = []
     /// Claims in flight: the cost of each room.
     var claiming: [String: Int] = [:]
+    /// The hosts that had the rooms which this host claims, until it knows that it has them.
+    var previousOwners: [String: String] = [:]
     /// When the next claim may be sent, if claims were spread evenly; a second of them may be ahead.
     var claimSchedule: Duration = .zero
     /// Unclaimed rooms, and since when they are.

@@ -60,6 +60,10 @@ public struct ClusterSettings: Sendable, Hashable {
     var lossLimit = Duration.seconds(10)
     /// How long a successor may take to join.
     var handoverLimit = Duration.seconds(20)
+    /// How long a successor that has joined waits at most for media of all others: some participants send none.
+    var hearingLimit = Duration.seconds(10)
+    /// How long a successor that has joined sees no others before it takes the room for empty.
+    var emptinessLimit = Duration.seconds(3)
     /// The most moves of this host at a time.
     var maximumHandovers = 4
     /// The most moves in a minute that only balance, in the whole cluster.

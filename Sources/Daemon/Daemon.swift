@@ -145,11 +145,14 @@ public struct Daemon: Sendable {
         let (listening, listens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (reachable, reaches) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (sharing, shares) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let cluster = self.cluster(supervisor, bus, life: life)
+        if let cluster { registry.onScrape { metrics.cluster(cluster.measurement) } }
         let backend = DaemonBackend(
             supervisor: supervisor,
             store: store,
             reloader: reloader,
             dispatcher: webhooks,
+            cluster: cluster,
             version: self.version
         )
         registry.onScrape { metrics.eventSubscribers(events.streamCount) }
@@ -170,7 +173,6 @@ public struct Daemon: Sendable {
         await reloader.serve(control)
         // Before the HTTP API listens: a room of the configuration is never unknown to it.
         await supervisor.takeUpRooms()
-        let cluster = self.cluster(supervisor, life: life)
         let gathering = cluster.map { self.gathering($0, store) }
         if let cluster, let gathering {
             await supervisor.join {
@@ -222,7 +224,7 @@ public struct Daemon: Sendable {
     }
 
     /// This host in its cluster; `nil` where it shares no rooms.
-    private func cluster(_ supervisor: Supervisor, life: String) -> ClusterService? {
+    private func cluster(_ supervisor: Supervisor, _ bus: EventBus, life: String) -> ClusterService? {
         guard let cluster = self.configuration.cluster else { return nil }
         return ClusterService(
             settings: ClusterSettings(cluster, api: self.configuration.api, version: self.version, life: life),
@@ -233,7 +235,8 @@ public struct Daemon: Sendable {
                 values: self.values,
                 logger: self.logger
             ),
-            logger: self.logger
+            logger: self.logger,
+            onEvent: { bus.publish($0, host: cluster.host) }
         )
     }
 

@@ -92,11 +92,11 @@ struct RoomCalls {
 
     /// We are a member, perhaps again: candidates that could not be sent before are sent now, and peers of calls that
     /// ended before have some time to redial.
-    mutating func joined(ownID: PeerID?) {
+    mutating func joined(ownID: PeerID?, capacity: Int?) {
         self.context.isJoined = true
         self.isFull = false
         self.context.ownMessages.ownID = ownID
-        self.context.report(.joined(ownID: ownID))
+        self.context.report(.joined(ownID: ownID, capacity: capacity))
         self.announceCalls()
         for peer in self.arrivals {
             self.withCall(peer) { call, context in

@@ -127,8 +127,8 @@ public struct RoomSessionStateMachine: ~Copyable {
     /// Handles an event while we are no member; true if we are one now.
     private static func joins(_ event: RoomEvent, _ calls: inout RoomCalls) -> Bool {
         switch event {
-        case .joined(let ownID):
-            calls.joined(ownID: ownID)
+        case .joined(let ownID, let capacity):
+            calls.joined(ownID: ownID, capacity: capacity)
             return true
         case .peerArrived, .publishPointArrived:
             calls.offerWanted(event)
@@ -142,7 +142,7 @@ public struct RoomSessionStateMachine: ~Copyable {
     /// Handles an event while we are a member; false if we are none any more.
     private static func inside(_ event: RoomEvent, _ calls: inout RoomCalls) -> Bool {
         switch event {
-        case .joined(let ownID): calls.joined(ownID: ownID)
+        case .joined(let ownID, let capacity): calls.joined(ownID: ownID, capacity: capacity)
         case .peerArrived(let peer): calls.peerArrived(peer)
         case .peerAwaited(let peer): calls.peerAwaited(peer)
         case .publishPointArrived(let peer): calls.publishPointArrived(peer)

@@ -4,8 +4,8 @@ public import Signalling
 
 /// An event that the session reports: one log line each.
 public enum SessionEvent: Equatable, Sendable {
-    /// We are a member of the room; again after each re-join.
-    case joined(ownID: PeerID?)
+    /// We are a member of the room; again after each re-join. `capacity`: that of `RoomEvent.joined`.
+    case joined(ownID: PeerID?, capacity: Int? = nil)
     /// The room has no place for us at present; said once until it takes us.
     case roomFull
     /// An attempt to get into the room failed.

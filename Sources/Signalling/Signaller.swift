@@ -7,7 +7,9 @@ internal import Basics
 /// Events arrive in the order in which the server sent them.
 public enum RoomEvent: Sendable, Equatable {
     /// We are a member. `ownID` is nil where the protocol does not say it. Sent again after each re-join.
-    case joined(ownID: PeerID?)
+    ///
+    /// `capacity`: how many members the room takes, we among them; nil where it is not known to take more than two.
+    case joined(ownID: PeerID?, capacity: Int? = nil)
     /// A member joined and the protocol makes us the offerer.
     ///
     /// Before `joined`: the server admits us by answering our offer; no peer is reported until it did.

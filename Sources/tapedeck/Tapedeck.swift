@@ -19,7 +19,8 @@ struct Tapedeck: AsyncParsableCommand {
         version: Program.name,
         subcommands: [
             RecordCommand.self, CameraCommand.self, ProbeCommand.self, ServeCommand.self, RunCommand.self,
-            RoomsCommand.self, ClusterCommand.self, StatusCommand.self, EventsCommand.self, LogsCommand.self,
+            RoomsCommand.self, ClusterCommand.self, DrainCommand.self, UndrainCommand.self, StatusCommand.self,
+            EventsCommand.self, LogsCommand.self,
             StartCommand.self,
             StopCommand.self, PauseCommand.self, ResumeCommand.self, MarkCommand.self, MuteCommand.self,
             UnmuteCommand.self, FreezeCommand.self, UnfreezeCommand.self, SwitchCommand.self, ReloadCommand.self,

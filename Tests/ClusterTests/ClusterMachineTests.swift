@@ -474,6 +474,55 @@ import Testing
         #expect(driver.events.last == .claimed(room: "r", epoch: 4, from: "b"))
     }
 
+    /// The owner leaves when the claim is another's: until then it records what the successor does not hear yet.
+    @Test func aSuccessorTakesTheClaimWhenItHearsAll() {
+        var driver = ClusterDriver.inPhase("preparing")
+        driver.calm()
+        driver.feed(.room("r", .joined))
+        driver.feed(.room("r", .members(isOccupied: true, takesOneMore: true, areHeard: false)))
+        driver.calm()
+        driver.pass(.seconds(5))
+        #expect(driver.phase == "preparing" && driver.claim()?.host == "b")
+        driver.feed(.room("r", .members(isOccupied: true, takesOneMore: true)))
+        driver.calm()
+        #expect(driver.phase == "held" && driver.claim()?.host == "a")
+    }
+
+    @Test(arguments: [false, true]) func aSuccessorDoesNotWaitForWhoSendsNothing(areMembersKnown: Bool) {
+        var driver = ClusterDriver.inPhase("preparing")
+        driver.calm()
+        driver.feed(.room("r", .joined))
+        if areMembersKnown {
+            driver.feed(.room("r", .members(isOccupied: true, takesOneMore: true, areHeard: false)))
+        }
+        driver.calm()
+        driver.pass(.seconds(9))
+        #expect(driver.phase == "preparing")
+        driver.pass(.seconds(1))
+        #expect(driver.phase == "held")
+    }
+
+    @Test func theHostBeforeIsKnownAlsoIfTheWatchIsFaster() {
+        var driver = ClusterDriver.inPhase("preparing")
+        driver.calm()
+        driver.feed(.room("r", .joined))
+        driver.feed(.room("r", .members(isOccupied: true, takesOneMore: true)))
+        driver.answerLate()
+        #expect(driver.phase == "held")
+        #expect(driver.events.contains(.claimed(room: "r", epoch: 4, from: "b")), "\(driver.events)")
+    }
+
+    /// Others are seen a moment after the join.
+    @Test func aSuccessorTakesAnEmptyRoomWhenItStaysEmpty() {
+        var driver = ClusterDriver.inPhase("preparing")
+        driver.calm()
+        driver.join(isOccupied: false)
+        driver.pass(.seconds(2))
+        #expect(driver.phase == "preparing")
+        driver.pass(.seconds(1))
+        #expect(driver.phase == "held")
+    }
+
     @Test func aSuccessorThatIsLateLeaves() {
         var driver = ClusterDriver.inPhase("preparing")
         driver.pass(.seconds(20))
@@ -518,6 +567,80 @@ import Testing
         driver.put(.host("b"), ClusterDriver.record("b").text)
         driver.pass(.seconds(200))
         #expect(rooms.allSatisfy { driver.owner($0)?.handover == nil })
+    }
+
+    // MARK: What operators ask
+
+    @Test func aHostThatDrainsCountsTheRoomsThatAreLeft() {
+        var driver = ClusterDriver()
+        driver.hold()
+        driver.feed(.pin(["own": 1]))
+        driver.calm()
+        driver.feed(.drain(deadline: driver.now + .seconds(60)))
+        driver.calm()
+        #expect(driver.machine.roomsLeft == ["r"], "its own rooms stay")
+        driver.pass(.seconds(60))
+        driver.put(.claim("r"), ClaimRecord(host: "b", epoch: 5, phase: .joined).text)
+        driver.put(.owner("r"), OwnerRecord(epoch: 5, host: "b").text)
+        driver.news()
+        driver.leave()
+        #expect(driver.machine.roomsLeft.isEmpty && driver.machine.holdings["own"] != nil)
+        driver.feed(.undrain)
+        #expect(driver.machine.drainDeadline == nil)
+    }
+
+    @Test func theLastRenewalIsKnown() throws {
+        var driver = ClusterDriver()
+        #expect(driver.machine.lastRenewal == nil)
+        driver.hold()
+        driver.pass(.seconds(10))
+        let last = try #require(driver.machine.lastRenewal)
+        #expect(driver.now - last <= .seconds(1))
+        driver.pass(.seconds(20), isReachable: false)
+        #expect(driver.machine.lastRenewal == last)
+    }
+
+    private static let required =
+        #"{"room":{"url":"x","cost":3,"hosts":{"require":{"site":"b","gpu":"yes"}}},"schema":1}"#
+
+    @Test(
+        arguments: [
+            (nil, "no host that takes rooms has gpu=yes, site=b"),
+            ((["site": "b", "gpu": "yes"], 2), "no host has capacity left for its cost of 3"),
+            ((["site": "b", "gpu": "yes"], 3), nil),
+        ] as [((labels: [String: String], capacity: Int)?, String?)]
+    )
+    func aRoomWithoutAHostHasAReason(other: (labels: [String: String], capacity: Int)?, reason: String?) {
+        var driver = ClusterDriver(hasOther: false)
+        driver.put(.room("r"), Self.required)
+        if let other {
+            var record = ClusterDriver.record("b")
+            (record.labels, record.capacity) = (other.labels, other.capacity)
+            driver.put(.host("b"), record.text)
+        }
+        driver.connect()
+        #expect(driver.machine.ownerless == 1 && driver.machine.absence(of: "r") == reason)
+        driver.put(.claim("r"), ClaimRecord(host: "b", epoch: 1, phase: .joined).text)
+        driver.news()
+        #expect(driver.machine.ownerless == 0 && driver.machine.absence(of: "r") == nil)
+    }
+
+    @Test func whatCannotBeReadOrRunIsAReason() throws {
+        var driver = ClusterDriver()
+        driver.put(.room("newer"), #"{"schema":9}"#)
+        driver.connect()
+        #expect(driver.machine.absence(of: "newer")?.contains("update this host") == true)
+        let revision = try #require(driver.machine.view.rooms["r"]?.stored.modified)
+        driver.put(.claim("r"), nil)
+        driver.feed(.examined(room: "r", revision, .unusable("no secret")))
+        driver.news()
+        #expect(driver.machine.absence(of: "r") == "this host cannot run it: no secret")
+        driver.feed(.drain(deadline: driver.now))
+        driver.put(.host("b"), nil)
+        driver.news()
+        driver.calm()
+        #expect(driver.machine.absence(of: "r") == "no host takes rooms")
+        #expect(driver.machine.absence(of: "unknown") == nil)
     }
 
     // MARK: The rest

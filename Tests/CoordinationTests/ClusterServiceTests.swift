@@ -4,6 +4,8 @@ import Basics
 import Cluster
 import Coordination
 import Logging
+import Model
+import Observability
 import ServiceLifecycle
 import Synchronization
 import Testing
@@ -175,6 +177,61 @@ import Testing
             try await Task.sleep(for: .milliseconds(10))
         }
         #expect(try await Self.keys(etcd).contains { $0.hasSuffix("/owners/r") })
+    }
+
+    @Test func whatMetricsAndOperatorsSeeFollowsTheStore() async throws {
+        let etcd = try await Etcd()
+        defer { etcd.end() }
+        try await Self.initialise(etcd, rooms: ["r", "s"])
+        let member = Member(etcd, "a")
+        for room in ["r", "s"] { #expect(try await member.host.epoch(of: room, .held) == 1) }
+        try await Self.put(etcd, [(.room("odd"), #"{"schema":9}"#)])
+        try await Self.until { member.service.measurement.unclaimedRooms == 1 }
+        let calm = member.service.measurement
+        #expect(calm.hosts == 1 && calm.heldClaims == 2 && calm.uncertainClaims == 0)
+        let seen = await member.service.resource
+        #expect(seen.isConnected && seen.reason == nil && seen.id == "one" && seen.drain == nil)
+        #expect(seen.hosts.map(\.name) == ["a"] && seen.hosts.first?.load == 2 && seen.hosts.first?.rooms == 2)
+        #expect(seen.rooms.map(\.name) == ["odd", "r", "s"])
+        #expect(seen.rooms[0].phase == .unclaimed && seen.rooms[0].reason?.contains("update this host") == true)
+        #expect(seen.rooms[1].host == "a" && seen.rooms[1].epoch == 1 && seen.rooms[1].reason == nil)
+        etcd.stop(0)
+        try await Self.until { member.service.measurement.uncertainClaims == 2 }
+        try await Self.until { member.service.measurement.renewalAgeSeconds > 5 }
+        let stale = await member.service.resource
+        #expect(!stale.isConnected && stale.reason != nil && stale.since > seen.since && stale.rooms.count == 3)
+        etcd.continue(0)
+        try await Self.until {
+            let now = member.service.measurement
+            return now.heldClaims == 2 && now.renewalAgeSeconds < 5
+        }
+        #expect(await member.service.resource.reason == nil)
+    }
+
+    /// The host next to it takes what it leaves, and the one that drains takes it back no more.
+    @Test func aHostThatDrainsHandsOn() async throws {
+        let etcd = try await Etcd()
+        defer { etcd.end() }
+        try await Self.initialise(etcd)
+        let first = Member(etcd, "a")
+        #expect(try await first.host.epoch(of: "r", .held) == 1)
+        let second = Member(etcd, "b")
+        while await !second.service.isConnected { try await Task.sleep(for: .milliseconds(10)) }
+        first.service.note(.room("r", .members(isOccupied: true, takesOneMore: false)))
+        await first.service.drain(within: .seconds(600))
+        #expect(await first.service.resource.drain?.rooms == ["r"])
+        try await Self.until { await second.service.resource.hosts.first?.isDraining == true }
+        #expect(second.host.assignment("r") == nil, "a call is in progress")
+        first.service.note(.room("r", .members(isOccupied: false, takesOneMore: false)))
+        #expect(try await second.host.epoch(of: "r", .held) == 2)
+        try await Self.until { await first.service.resource.drain?.rooms == [] }
+        await first.service.drain(within: nil)
+        #expect(await first.service.resource.drain == nil)
+        try await Self.until { await second.service.resource.hosts.first?.isDraining == false }
+    }
+
+    private static func until(_ isSo: () async -> Bool) async throws {
+        while await !isSo() { try await Task.sleep(for: .milliseconds(10)) }
     }
 
     /// A member that hangs answers nothing at all.

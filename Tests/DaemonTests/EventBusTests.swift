@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Cluster
 import Logging
 import Model
 import Synchronization
@@ -59,5 +60,19 @@ import Testing
             }
         }
         #expect(numbers.withLock { $0 } == Set(1...800))
+    }
+
+    @Test func whatHostsOfAClusterHearIsPublished() async throws {
+        let bench = try DaemonBench()
+        bench.bus.publish(ClusterEvent.connected(id: "one"), host: "b")
+        bench.bus.publish(ClusterEvent.claimed(room: "r", epoch: 1, from: nil), host: "b")
+        bench.bus.publish(ClusterEvent.claimed(room: "r", epoch: 2, from: "a"), host: "b")
+        bench.bus.publish(ClusterEvent.hostLost("a", life: "life", since: .none), host: "b")
+        var events = bench.events.makeAsyncIterator()
+        let moved = await events.next()
+        #expect(moved?.kind == .roomMoved && moved?.room == "r")
+        #expect(moved?.details == ["from": "a", "to": "b", "epoch": "2"])
+        let lost = await events.next()
+        #expect(lost?.kind == .hostLost && lost?.details == ["host": "a"])
     }
 }

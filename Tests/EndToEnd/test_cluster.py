@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import signal
 import time
 
@@ -151,11 +152,20 @@ def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
     other.wait_for("the room", lambda: other.get("/v1/rooms")["rooms"])
     other.wait_for_recording("hall")
     print(f"recorded by the other host {time.monotonic() - killed:.1f} s after the kill")
+<<<<<<< HEAD
     first, second = started(owner, "hall"), started(other, "hall")
     assert first["claim"] == {"cluster": "calls", "epoch": 1} and second["claim"] == {"cluster": "calls", "epoch": 2}
     # One series.
     assert (first["series"], first["segment"]) == (first["id"], 1)
     assert (second["series"], second["segment"]) == (first["id"], 2) and second["id"] != first["id"]
+=======
+    moved, = other.log("room.moved")
+    assert f"from: {owner.name}" in moved, moved
+    lost, = other.wait_for("the end of the other host", lambda: other.log("host.lost"))
+    assert f"host: {owner.name}" in lost, lost
+    assert claim_of(owner, "hall") == {"cluster": "calls", "epoch": 1}
+    assert claim_of(other, "hall") == {"cluster": "calls", "epoch": 2}
+>>>>>>> d7be9ce2322a39390a0a1e6e419ee3e0fb534af7
 
     # The host that comes back leaves the room where it is.
     owner.start()
@@ -180,6 +190,119 @@ def test_a_host_that_stops_hands_its_rooms_on_and_keeps_its_own(stage):
     assert taken["host"] == "b" and taken["epoch"] == 2
 
 
+def drain(stage, daemon, *flags):
+    """What `drain --json` printed, line by line."""
+    return [json.loads(line) for line in run(stage, "drain", "--api", daemon.url, "--json", *flags).splitlines()]
+
+
+def figures(daemon, name):
+    """The values of a metric's series, by the text of their labels."""
+    return {labels: float(number) for labels, number in re.findall(
+        rf"^tapedeck_{name}(?:\{{(.*)\}})? (\S+)$", daemon.metrics(), re.MULTILINE)}
+
+
+def test_a_drained_host_hands_a_call_on_without_a_gap(stage):
+    server = stage.serve("--room-size", "4")
+    etcd = stage.etcd()
+    daemons = {name: host(stage, etcd, name) for name in ("a", "b")}
+    run(stage, "cluster", "init", "--config", daemons["a"].path)
+    apply(stage, daemons["a"], {"hall": {"url": room_url(server, "hall"), "record": {"empty_after": "1s"}}})
+    owned = daemons["a"].wait_for("an owner", lambda: claimant(stage, daemons["a"], "hall"))
+    owner, other = (daemons.pop(owned["host"]), *daemons.values())
+    peer = stage.aiortc(server, "hall", *CALL)
+    owner.wait_for_recording("hall")
+
+    steps = drain(stage, owner, "--wait", "--deadline", "1s")
+    assert steps[0]["rooms"] == ["hall"] and not steps[0]["drained"], steps
+    assert steps[-1]["rooms"] == [] and steps[-1]["drained"], steps
+    moved, = other.log("room.moved")
+    assert f"from: {owner.name}" in moved, moved
+    assert owner.get("/v1/rooms")["rooms"] == []
+    other.wait_for_recording("hall")
+    peer.end()
+    before, after = (daemon.wait_for_export("hall")[0] for daemon in (owner, other))
+    assert claim_of(owner, "hall")["epoch"] == 1 and claim_of(other, "hall")["epoch"] == 2
+    # The daemons share one kernel: its clock is that of both journals.
+    left = next(record["at"] for record in journal_of(before) if record["kind"] == "recording-finished")
+    opened = {record["track"]: record["media"] for record in journal_of(after) if record["kind"] == "track-opened"}
+    first = {}
+    for record in journal_of(after):
+        if record["kind"] == "clock-anchor":
+            first.setdefault(opened[record["track"]], record["at"])
+    assert set(first) == {"audio", "video"}, first
+    print(f"the successor had audio and video {(left - max(first.values())) / 1e9:.2f} s before the owner left")
+    assert max(first.values()) < left
+
+
+def test_an_empty_room_leaves_a_drained_host_at_once(stage):
+    server = stage.room_server(5)
+    etcd = stage.etcd()
+    own = {"own": {"url": room_url(server, "own")}}
+    first = host(stage, etcd, "a", own)
+    run(stage, "cluster", "init", "--config", first.path)
+    apply(stage, first, {"hall": {"url": room_url(server, "hall")},
+                         "far": {"url": room_url(server, "far"), "hosts": {"require": {"site": "moon"}}}})
+    first.wait_for("the room", lambda: claimant(stage, first, "hall"))
+    first.wait_for("a room without a host", lambda: figures(first, "cluster_unclaimed_rooms") == {"": 1})
+    second = host(stage, etcd, "b")
+    second.wait_for("both hosts", lambda: figures(second, "cluster_hosts") == {"": 2})
+
+    steps = drain(stage, first, "--wait")
+    assert steps[-1]["drained"], steps
+    assert second.wait_for("the room", lambda: claimant(stage, second, "hall"))["host"] == "b"
+    first.wait_for("no claim but its own", lambda: figures(first, "cluster_claims") == {
+        'phase="held"': 1, 'phase="uncertain"': 0})
+    second.wait_for("what it sees of the drain", lambda: any(
+        each["draining"] for each in second.get("/v1/cluster")["hosts"]))
+    seen = second.get("/v1/cluster")
+    assert seen["connected"] and seen["host"] == "b" and [each["name"] for each in seen["hosts"]] == ["a", "b"], seen
+    rooms = {each["name"]: each for each in seen["rooms"]}
+    assert rooms["own"]["local"] and rooms["own"]["host"] == "a" and rooms["hall"]["host"] == "b", rooms
+    assert rooms["far"]["phase"] == "unclaimed" and "site=moon" in rooms["far"]["reason"], rooms
+    shown = run(stage, "cluster", "status", "--api", second.url)
+    assert "draining" in shown and "no host that takes rooms has site=moon" in shown, shown
+    # A host that drains is none that could have a room: the other one keeps it.
+    alone = stage.run_tapedeck("undrain", "--api", first.url)
+    assert alone.exit_code == 0, alone.story()
+    second.wait_for("a host that takes rooms", lambda: not any(
+        each["draining"] for each in second.get("/v1/cluster")["hosts"]))
+    assert drain(stage, second, "--wait")[-1]["drained"]
+    assert first.wait_for("the room", lambda: claimant(stage, first, "hall"))["host"] == "a"
+
+
+def test_an_etcd_that_hangs_ends_no_recording_and_is_reported(stage):
+    server = stage.room_server(5)
+    etcd = stage.etcd()
+    process = stage.running[-1]
+    member = host(stage, etcd, "a")
+    run(stage, "cluster", "init", "--config", member.path)
+    apply(stage, member, {"hall": {"url": room_url(server, "hall"), "record": {"empty_after": "1s"}}})
+    member.wait_for("the room", lambda: claimant(stage, member, "hall"))
+    peer = stage.aiortc(server, "hall", *CALL)
+    member.wait_for_recording("hall")
+    assert figures(member, "cluster_renewal_age_seconds")[""] < 30
+    process.signal(signal.SIGSTOP)
+    try:
+        member.wait_for("doubt", lambda: figures(member, "cluster_claims") == {
+            'phase="held"': 0, 'phase="uncertain"': 1})
+        member.wait_for("a stale view", lambda: not member.get("/v1/cluster")["connected"])
+        seen = member.get("/v1/cluster")
+        assert seen["reason"] and seen["rooms"][0]["host"] == "a", seen
+        assert "NOT CONNECTED since" in run(stage, "cluster", "status", "--api", member.url)
+        assert figures(member, "cluster_renewal_age_seconds")[""] > 3
+        # The room is the operator's all the same.
+        assert member.post("/v1/rooms/hall/pause")["status"]["recordingState"] == "paused"
+        assert member.post("/v1/rooms/hall/resume")["status"]["recordingState"] == "recording"
+    finally:
+        process.signal(signal.SIGCONT)
+    member.wait_for("certainty", lambda: figures(member, "cluster_claims") == {
+        'phase="held"': 1, 'phase="uncertain"': 0})
+    assert member.get("/v1/cluster")["connected"]
+    peer.end()
+    member.wait_for_export("hall")
+    assert claim_of(member, "hall") == {"cluster": "calls", "epoch": 1}, "one recording, of one epoch"
+
+
 def test_a_host_without_the_section_has_no_part_of_it(stage):
     server = stage.room_server(5)
     alone = Daemon(stage, {"hall": {"url": room_url(server, "hall")}})
@@ -189,6 +312,9 @@ def test_a_host_without_the_section_has_no_part_of_it(stage):
     assert "claim" not in started(alone, "hall") and "series" not in started(alone, "hall")
     refused = stage.run_tapedeck("cluster", "init", "--config", alone.path)
     assert refused.exit_code == 2 and "has no section cluster" in refused.messages, refused.story()
+    refused = stage.run_tapedeck("drain", "--api", alone.url)
+    assert refused.exit_code == 2 and "has no section cluster" in refused.messages, refused.story()
+    assert alone.request("GET", "/v1/cluster")[0] == 404 and figures(alone, "cluster_hosts") == {}
 
 
 def test_mistakes_in_rooms_are_told_and_change_nothing(stage):

@@ -26,7 +26,9 @@ SOMETIMES = {"tapedeck_room_jitter_seconds", "tapedeck_room_unrecorded_packets_t
              "tapedeck_room_sound_decibels", "tapedeck_room_silent_tracks", "tapedeck_room_camera_sound_decibels",
              "tapedeck_room_camera_silent_seconds",
              "tapedeck_worker_gstreamer_objects", "tapedeck_worker_allocated_bytes",
-             "tapedeck_storage_full_in_seconds", "tapedeck_upload_oldest_seconds", "tapedeck_metrics_dropped_total"}
+             "tapedeck_storage_full_in_seconds", "tapedeck_upload_oldest_seconds", "tapedeck_metrics_dropped_total",
+             "tapedeck_cluster_hosts", "tapedeck_cluster_unclaimed_rooms", "tapedeck_cluster_claims",
+             "tapedeck_cluster_renewal_age_seconds"}
 
 
 def documented():

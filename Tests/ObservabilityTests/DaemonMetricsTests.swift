@@ -28,6 +28,23 @@ import Testing
         #expect(self.value("storage_full_in_seconds") == nil)
     }
 
+    @Test func aClusterIsShownWhereThereIsOne() {
+        #expect(self.value("cluster_hosts") == nil && self.value("cluster_renewal_age_seconds") == nil)
+        self.metrics.cluster(
+            ClusterMeasurement(
+                hosts: 3,
+                unclaimedRooms: 2,
+                heldClaims: 7,
+                uncertainClaims: 1,
+                renewalAgeSeconds: 0.5
+            )
+        )
+        #expect(self.value("cluster_hosts") == "3" && self.value("cluster_unclaimed_rooms") == "2")
+        #expect(self.value("cluster_claims{phase=\"held\"}") == "7")
+        #expect(self.value("cluster_claims{phase=\"uncertain\"}") == "1")
+        #expect(self.value("cluster_renewal_age_seconds") == "0.5")
+    }
+
     @Test func roomIsShownAndGoes() {
         let now = ContinuousClock.now
         var measurement = RoomMeasurement(participants: 2, isRecording: true, recordingLagSeconds: 0.25)

@@ -42,6 +42,7 @@ import Testing
         metrics.roomsByPhase(["joined": 1])
         metrics.storage(freeBytes: 1, secondsUntilFull: .infinity)
         metrics.uploads(oldestSeconds: 1)
+        metrics.cluster(ClusterMeasurement())
         var worker = WorkerMeasurement(cpuSeconds: 1, residentBytes: 1, threads: 1, descriptors: 1)
         (worker.objects, worker.allocatedBytes) = (1, 1)
         metrics.update(worker: "w", worker)

@@ -76,7 +76,7 @@ struct RunningClient {
         while let event = await self.next() {
             switch event {
             case .joinFailed, .attemptsSpent: continue
-            case .joined(let id): return id
+            case .joined(let id, _): return id
             default: return nil
             }
         }

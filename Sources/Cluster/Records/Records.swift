@@ -130,6 +130,8 @@ public struct HostRecord: ClusterRecord {
     public var boot: String
     /// The run of its daemon: another one with each start.
     public var life: String
+    /// When that run began: UTC, RFC 3339.
+    public var started: String?
 
     /// The range of `capacity`.
     public static let capacities = 0...100_000
@@ -143,10 +145,12 @@ public struct HostRecord: ClusterRecord {
         isDraining: Bool = false,
         isStopping: Bool = false,
         boot: String,
-        life: String
+        life: String,
+        started: String? = nil
     ) {
         (self.url, self.version, self.labels, self.capacity) = (url, version, labels, capacity)
         (self.isDraining, self.isStopping, self.boot, self.life) = (isDraining, isStopping, boot, life)
+        self.started = started
     }
 
     /// Reads the members.
@@ -159,6 +163,7 @@ public struct HostRecord: ClusterRecord {
         self.isStopping = try members.bool("stopping")
         self.boot = try members.string("boot")
         self.life = try members.string("life")
+        self.started = try members.optionalString("started")
     }
 
     /// The members.
@@ -167,7 +172,7 @@ public struct HostRecord: ClusterRecord {
             "url": .string(self.url), "version": .string(self.version),
             "labels": .object(self.labels.mapValues { .string($0) }), "capacity": .integer(self.capacity),
             "draining": .bool(self.isDraining), "stopping": .bool(self.isStopping), "boot": .string(self.boot),
-            "life": .string(self.life),
+            "life": .string(self.life), "started": self.started.map { .string($0) },
         ]
     }
 }

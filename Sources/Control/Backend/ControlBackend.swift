@@ -53,6 +53,12 @@ public protocol ControlBackend: Sendable {
     /// Retries a failed delivery for another day; throws `notFound`.
     func retryDelivery(_ id: String) async throws(ControlError)
 
+    /// The cluster of this host; throws `notFound` where it has none.
+    func cluster() async throws(ControlError) -> ClusterResource
+    /// Takes no more rooms of the cluster and hands on those that this host has, all of them within this time; nil takes
+    /// rooms again. Throws `notFound` without a cluster.
+    func drain(within time: Duration?) async throws(ControlError) -> ClusterResource
+
     /// Reads the configuration again; throws `invalid` with every problem, and the old one stays in force.
     func reload() async throws(ControlError)
     /// Whether the daemon does what it is for; the reasons if it does not.

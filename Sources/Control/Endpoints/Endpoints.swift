@@ -64,6 +64,15 @@ struct Endpoints: Sendable {
             try call.takesNoFields()
             try await self.backend.reload()
             return .noContent
+        case .showCluster:
+            try call.takesNoQuery()
+            return Reply(json: try await self.backend.cluster())
+        case .drain:
+            let time = try RequestBodies.drain(call.body)
+            return Reply(json: try await self.backend.drain(within: time))
+        case .undrain:
+            try call.takesNoFields()
+            return Reply(json: try await self.backend.drain(within: nil))
         case .webhooks: return Reply(json: try await self.backend.webhooks())
         case .retryDelivery(let id):
             try call.takesNoFields()

@@ -48,6 +48,17 @@ enum RequestBodies {
         return action
     }
 
+    /// How long a drain may take that does not say it: calls of two hours end by themselves.
+    private static let drainSeconds = 7200
+
+    /// `POST /v1/cluster/drain`.
+    static func drain(_ body: [String: JSONValue]) throws(Problem) -> Duration {
+        var fields = JSONFields(body)
+        let seconds = fields.integer("deadlineSeconds", 0...31_536_000)
+        try fields.finish()
+        return .seconds(seconds ?? Self.drainSeconds)
+    }
+
     /// `POST /v1/recordings/{id}/exports`.
     static func export(_ body: [String: JSONValue]) throws(Problem) -> ExportSpec {
         var fields = JSONFields(body)

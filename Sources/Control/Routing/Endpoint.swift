@@ -20,16 +20,17 @@ enum Endpoint: Sendable, Hashable {
     case file(recording: String, name: String)
     case webhooks, retryDelivery(String)
     case events, overview, reload
+    case showCluster, drain, undrain
 
     /// The scope that a client needs; `nil` for requests open to all.
     var scope: Scope? {
         switch self {
         case .page, .liveness, .readiness, .showSession, .openSession, .closeSession, .description: nil
         case .metrics, .listRooms, .showRoom, .graphs, .listRecordings, .showRecording, .recordingTimeline,
-            .listExports, .events, .overview, .webhooks:
+            .listExports, .events, .overview, .webhooks, .showCluster:
             .read
         case .addRoom, .changeRoom, .removeRoom, .act, .changeCamera, .deleteRecording, .export, .cancelExport,
-            .reload, .retryDelivery:
+            .reload, .retryDelivery, .drain, .undrain:
             .control
         case .thumbnail, .recordingImage, .recordingLevels, .file, .archive: .media
         }
@@ -47,7 +48,8 @@ enum Endpoint: Sendable, Hashable {
             .recordings
         case .file, .archive: .files
         case .events: .events
-        case .description, .showSession, .openSession, .closeSession, .webhooks, .retryDelivery, .overview, .reload:
+        case .description, .showSession, .openSession, .closeSession, .webhooks, .retryDelivery, .overview, .reload,
+            .showCluster, .drain, .undrain:
             .other
         }
     }
@@ -58,7 +60,7 @@ enum Endpoint: Sendable, Hashable {
         case .openSession, .addRoom: .json
         case .changeRoom, .changeCamera: .patch
         case .act(_, let verb): verb.body
-        case .export: .optionalJSON
+        case .export, .drain: .optionalJSON
         default: .none
         }
     }

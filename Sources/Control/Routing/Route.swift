@@ -59,6 +59,9 @@ struct Route: Sendable, Hashable {
         case ("events", 0): return [(.get, .events)]
         case ("overview", 0): return [(.get, .overview)]
         case ("reload", 0): return [(.post, .reload)]
+        case ("cluster", 0): return [(.get, .showCluster)]
+        case ("cluster", 1) where rest[0] == "drain": return [(.post, .drain)]
+        case ("cluster", 1) where rest[0] == "undrain": return [(.post, .undrain)]
         case ("webhooks", 0): return [(.get, .webhooks)]
         case ("webhooks", 3) where rest[0] == "deliveries" && rest[2] == "retry" && !rest[1].isEmpty:
             return [(.post, .retryDelivery(rest[1]))]

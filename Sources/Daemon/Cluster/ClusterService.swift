@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Cluster
 import Coordination
 import Logging
+import Model
 import Observability
 import ServiceLifecycle
+import Storage
+import Synchronization
 
 /// Runs the machine of this host in its cluster: its requests to the store, its watch, its clock, and what it says of rooms.
 ///
@@ -27,8 +31,18 @@ actor ClusterService: Service {
     private let store: EtcdClient
     private let host: any ClusterHost
     private let logger: Logger
+    /// Takes what this host reports, in addition to the log; must not block.
+    private let onEvent: @Sendable (ClusterEvent) -> Void
     private let start = ContinuousClock.now
+    /// What metrics show but the age of the last renewal, and when that was.
+    private let measured: Mutex<(ClusterMeasurement, ContinuousClock.Instant)>
     private var machine: ClusterMachine
+    /// Since when the store is reached, or not, and why not.
+    private var since = UTCTime.now()
+    private var wasConnected = false
+    private var reason: String?
+    /// When this host has drained.
+    private var drainEnd: UTCTime?
     /// When the earliest tick comes that was ordered.
     private var nextTick: Duration?
     private var watches: [ClusterWatchID: AsyncStream<Void>.Continuation] = [:]
@@ -44,7 +58,15 @@ actor ClusterService: Service {
     private let inputFeed: AsyncStream<ClusterInput>.Continuation
 
     /// A service that has asked the store for nothing.
-    init(settings: ClusterSettings, store: EtcdClient, host: any ClusterHost, logger: Logger) {
+    init(
+        settings: ClusterSettings,
+        store: EtcdClient,
+        host: any ClusterHost,
+        logger: Logger,
+        onEvent: @escaping @Sendable (ClusterEvent) -> Void = { _ in }
+    ) {
+        self.measured = Mutex((ClusterMeasurement(), ContinuousClock.now))
+        self.onEvent = onEvent
         self.machine = ClusterMachine(settings: settings)
         self.store = store
         self.host = host
@@ -63,6 +85,47 @@ actor ClusterService: Service {
     var holdings: [String: ClusterHolding] { self.machine.holdings }
     /// Whether the lease is valid, and the view is newer than that.
     var isConnected: Bool { self.machine.isConnected }
+
+    /// What this host knows of its cluster.
+    var resource: ClusterResource {
+        ClusterResource(
+            self.machine,
+            since: self.since.iso8601,
+            reason: self.reason,
+            deadline: self.drainEnd?.iso8601
+        )
+    }
+
+    /// How this host and its cluster are, a second ago at most; callable from any thread.
+    nonisolated var measurement: ClusterMeasurement {
+        var (measurement, renewal) = self.measured.withLock { $0 }
+        measurement.renewalAgeSeconds = (ContinuousClock.now - renewal) / .seconds(1)
+        return measurement
+    }
+
+    private func measure() {
+        let measurement = ClusterMeasurement(
+            hosts: self.machine.view.hosts.count,
+            unclaimedRooms: self.machine.ownerless,
+            heldClaims: self.machine.holdings.values.count { $0.phase == .held },
+            uncertainClaims: self.machine.holdings.values.count { $0.phase == .uncertain }
+        )
+        let renewal = self.start + (self.machine.lastRenewal ?? .zero)
+        self.measured.withLock { $0 = (measurement, renewal) }
+    }
+
+    /// Takes no more rooms and hands on those of the cluster: empty ones now, others when their call ends, all when the
+    /// time is over; nil takes rooms again.
+    func drain(within time: Duration?) {
+        guard let time else {
+            self.drainEnd = nil
+            return self.take(.undrain)
+        }
+        self.drainEnd = UTCTime(
+            nanosecondsSince1970: UTCTime.now().nanosecondsSince1970 &+ time.components.seconds &* 1_000_000_000
+        )
+        self.take(.drain(deadline: ContinuousClock.now - self.start + time))
+    }
 
     func run() async throws {
         await withDiscardingTaskGroup { group in
@@ -102,6 +165,9 @@ actor ClusterService: Service {
 
     private func take(_ input: ClusterInput) {
         for action in self.machine.handle(input, now: ContinuousClock.now - self.start) { self.perform(action) }
+        if self.machine.isConnected != self.wasConnected {
+            (self.wasConnected, self.since) = (!self.wasConnected, .now())
+        }
         if self.machine.hasStopped { self.workFeed.finish() }
         guard let deadline = self.machine.nextDeadline else { return }
         if let nextTick = self.nextTick, nextTick <= deadline { return }
@@ -122,7 +188,22 @@ actor ClusterService: Service {
         case .be(let room, let assignment):
             self.orders[room] = .some(assignment)
             self.orderFeed.yield()
-        case .report(let event): self.log(event)
+        case .report(let event):
+            self.log(event)
+            self.note(reasonOf: event)
+            self.onEvent(event)
+        }
+    }
+
+    /// Notes why the store is not reached.
+    private func note(reasonOf event: ClusterEvent) {
+        switch event {
+        case .connected: self.reason = nil
+        case .disconnected, .notInitialised, .otherCluster, .tooOld:
+            let (_, message, _, detail) = event.line
+            self.reason = detail.map { "\(message): \($0)" } ?? message
+        case .storeFailed(let error): if !self.machine.isConnected { self.reason = error.sentence }
+        default: break
         }
     }
 
@@ -181,6 +262,7 @@ actor ClusterService: Service {
         }
         if self.nextTick == time { self.nextTick = nil }
         self.take(.tick)
+        self.measure()
     }
 
     private func tellOrders() async {

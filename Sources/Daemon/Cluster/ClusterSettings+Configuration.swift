@@ -19,7 +19,8 @@ extension ClusterSettings {
                 labels: cluster.labels,
                 capacity: cluster.capacity,
                 boot: BootID.current ?? life,
-                life: life
+                life: life,
+                started: UTCTime.now().iso8601
             )
         )
         self.lease = .seconds(cluster.leaseSeconds)

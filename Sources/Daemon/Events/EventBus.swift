@@ -110,11 +110,13 @@ extension DaemonEvent.Kind {
         switch self {
         case .exportProgress: .debug
         case .participantJoined, .participantLeft, .exportStarted, .workerStarted: .info
-        case .roomJoined, .roomLeft, .roomAdded, .roomChanged, .roomRemoved, .recordingStarted, .recordingPaused,
-            .recordingResumed, .recordingMarked, .recordingFinished, .recordingDeleted, .recordingRepaired,
+        case .roomJoined, .roomLeft, .roomAdded, .roomChanged, .roomRemoved, .roomMoved, .recordingStarted,
+            .recordingPaused, .recordingResumed, .recordingMarked, .recordingFinished, .recordingDeleted,
+            .recordingRepaired,
             .exportFinished, .configurationReloaded, .diskRecovered, .outputRecovered, .uploadFinished:
             .notice
-        case .roomUnreachable, .participantRefused, .workerExited, .configurationRefused, .outputFailed, .uploadFailed:
+        case .roomUnreachable, .participantRefused, .workerExited, .configurationRefused, .outputFailed, .uploadFailed,
+            .hostLost:
             .warning
         case .recordingDegraded, .exportFailed, .workerCrashLoop, .diskLow: .error
         }

@@ -17,6 +17,8 @@ struct DaemonBackend: ControlBackend {
     private let store: RecordingStore
     private let reloader: ConfigurationReloader
     private let dispatcher: WebhookDispatcher
+    /// This host in its cluster; `nil` where it shares no rooms.
+    private let clusterService: ClusterService?
     private let version: String
     /// Looks for the pipeline files that rooms name; may wait for the disk.
     private let checkPipelines: @Sendable (DaemonConfiguration) throws -> Void
@@ -30,6 +32,7 @@ struct DaemonBackend: ControlBackend {
         store: RecordingStore,
         reloader: ConfigurationReloader,
         dispatcher: WebhookDispatcher,
+        cluster: ClusterService? = nil,
         version: String,
         checkPipelines: @escaping @Sendable (DaemonConfiguration) throws -> Void = { _ = try $0.pipelineCatalogue() }
     ) {
@@ -37,6 +40,7 @@ struct DaemonBackend: ControlBackend {
         self.store = store
         self.reloader = reloader
         self.dispatcher = dispatcher
+        self.clusterService = cluster
         self.version = version
         self.checkPipelines = checkPipelines
     }
@@ -247,6 +251,21 @@ struct DaemonBackend: ControlBackend {
 
     func retryDelivery(_ id: String) async throws(ControlError) {
         try await Self.translated { try await self.dispatcher.requeue(id) }
+    }
+
+    func cluster() async throws(ControlError) -> ClusterResource { try await self.shared().resource }
+
+    func drain(within time: Duration?) async throws(ControlError) -> ClusterResource {
+        let cluster = try self.shared()
+        await cluster.drain(within: time)
+        return await cluster.resource
+    }
+
+    private func shared() throws(ControlError) -> ClusterService {
+        guard let cluster = self.clusterService else {
+            throw ControlError(.notFound, "this host shares no rooms: its configuration has no section cluster")
+        }
+        return cluster
     }
 
     func reload() async throws(ControlError) { try await self.reloader.reload() }

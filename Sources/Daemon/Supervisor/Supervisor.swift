@@ -49,8 +49,8 @@ actor Supervisor: Service {
     private(set) var cluster: (@Sendable (ClusterInput) -> Void)?
     /// This host's own rooms and their costs, as the cluster knows them.
     private var pinned: [String: Int]?
-    /// Whether others are in a room, as the cluster knows it.
-    private var occupied: [String: Bool] = [:]
+    /// What the cluster knows of the members of rooms.
+    private var members: [String: RoomNews] = [:]
     private let launcher: WorkerLauncher
     /// The last recording of each room of the cluster, as the cluster knows it.
     var pointers: [String: RecordingPointer] = [:]
@@ -268,6 +268,7 @@ actor Supervisor: Service {
         case .joined(let room):
             self.awaitingFirstFrame[room] = self.now
             self.bus.publish(.roomJoined, room: room)
+            self.members[room] = nil
             self.tellCluster(room, .joined)
         case .left(let room, let reason):
             self.awaitingFirstFrame[room] = nil
@@ -305,7 +306,7 @@ actor Supervisor: Service {
             (self.pointers[room], self.emptySince[room], self.continued[room]) = (nil, nil, nil)
             self.metrics.remove(room: room)
             self.book.forget(room)
-            self.occupied[room] = nil
+            self.members[room] = nil
             self.tellCluster(room, .gone)
         }
     }
@@ -362,9 +363,10 @@ actor Supervisor: Service {
             self.metrics.update(room: room, RoomMeasurement(status))
             self.rtsp.note(room, status)
             self.book.note(room, participants: status.participants.count, now: self.now)
-            let isOccupied = !status.participants.isEmpty
-            if self.cluster != nil, self.occupied.updateValue(isOccupied, forKey: room) != isOccupied {
-                self.tellCluster(room, .members(isOccupied: isOccupied, takesOneMore: false))
+            // A status may come before the news that we are a member.
+            if self.cluster != nil, self.fleet.rooms[room]?.phase == .joined {
+                let news = RoomNews(status)
+                if self.members.updateValue(news, forKey: room) != news { self.tellCluster(room, news) }
             }
         case .recordingStarted(let room, let reference):
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])

@@ -432,7 +432,7 @@ public final class RoomSession: Sendable {
 
     private func log(_ fact: SessionEvent) {
         switch fact {
-        case .joined(let ownID):
+        case .joined(let ownID, _):
             self.logger.notice("joined the room", metadata: .tagged([.peerID: "\(ownID?.rawValue ?? "-")"]))
         case .roomFull:
             self.logger.info("the room is full")

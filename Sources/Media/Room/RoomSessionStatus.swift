@@ -10,6 +10,8 @@ public struct RoomSessionStatus: Sendable, Hashable {
     public var hasJoined = false
     /// Whether we are a member of the room.
     public var isJoined = false
+    /// How many members the room takes, we among them; nil where it is not known to take more than two.
+    public var capacity: Int?
     /// Whether `run()` has returned.
     public var hasEnded = false
     /// Peers with a live connection.
@@ -42,9 +44,10 @@ public struct RoomSessionStatus: Sendable, Hashable {
 extension RoomSessionStatus {
     mutating func note(_ fact: SessionEvent) {
         switch fact {
-        case .joined:
+        case .joined(_, let capacity):
             self.hasJoined = true
             self.isJoined = true
+            self.capacity = capacity
         case .peerNamed(let peer, let name):
             self.note(name, of: peer)
         case .publishPointArrived(let peer):

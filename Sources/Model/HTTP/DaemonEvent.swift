@@ -61,6 +61,10 @@ public struct DaemonEvent: Sendable, Hashable, Codable {
         case workerExited = "worker.exited"
         /// A room's workers crash again and again: it is tried rarely from now on.
         case workerCrashLoop = "worker.crash_loop"
+        /// Another host of the cluster had a room, and this one has it now.
+        case roomMoved = "room.moved"
+        /// A host of the cluster is gone without saying so.
+        case hostLost = "host.lost"
         /// A new configuration is in force.
         case configurationReloaded = "configuration.reloaded"
         /// A new configuration was refused; the old one stays in force.

@@ -342,6 +342,8 @@ public struct RoomStatus: Sendable, Hashable, Codable {
 
     /// Whether we are a member of the room.
     public var isJoined = false
+    /// How many members the room takes, we among them; `nil` where it is not known to take more than two.
+    public var capacity: Int?
     /// Whether anything is recorded.
     public var recordingState: RecordingState = .off
     /// The recording in progress.
@@ -383,7 +385,8 @@ public struct RoomStatus: Sendable, Hashable, Codable {
 
     private enum CodingKeys: String, CodingKey {
         case isJoined = "joined"
-        case recordingState, recording, recordingLagMilliseconds, meanRecordingLagMilliseconds, participants, tracks
+        case capacity, recordingState, recording, recordingLagMilliseconds, meanRecordingLagMilliseconds, participants,
+            tracks
         case camera, cameraBitsPerSecond, cameraReductions, cameraFailures, cameraDropped, outputs, counters
         case revision, refused
     }

@@ -177,6 +177,25 @@ public enum DaemonMetric {
         help:
             "Since the end of the oldest recording that is not uploaded; 0 if none waits, missing without storage.upload."
     )
+    static let clusterHosts = gauge(
+        "cluster_hosts",
+        help: "Hosts of the cluster that live, as this host sees them; missing without a section cluster."
+    )
+    static let clusterUnclaimed = gauge(
+        "cluster_unclaimed_rooms",
+        help: "Rooms of the cluster that no host has, as this host sees them; missing without a section cluster."
+    )
+    static let clusterClaims = gauge(
+        "cluster_claims",
+        help: "Rooms that this host has in its cluster: held, or uncertain while the etcd does not confirm that.",
+        [.phase]
+    )
+    static let clusterRenewal = gauge(
+        "cluster_renewal_age_seconds",
+        .seconds,
+        help:
+            "Since the etcd last confirmed that this host lives, or since the start; missing without a section cluster."
+    )
     static let exportDuration = histogram(
         "export_duration_seconds",
         MetricDescription.jobSeconds,
@@ -276,6 +295,7 @@ public enum DaemonMetric {
         keyframeRequests, soundLevel, silentTracks, cameraLevel, cameraSilence,
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, heldBack, exportQueue, exportDuration, uploadedBytes, uploadFailures, uploadAge,
+        clusterHosts, clusterUnclaimed, clusterClaims, clusterRenewal,
         workers, workerRestarts, refusedEvents, workerCPU, workerMemory, workerThreads, workerDescriptors,
         workerSharedConnections, workerSlowConnections, workerLongTracks, workerForgedPackets, workerObjects,
         workerAllocation,

@@ -118,6 +118,10 @@ public final class DaemonMetrics: Sendable {
     private let uploadedBytes: CounterFamily
     private let uploadFailures: CounterFamily
     private let uploadAge: GaugeFamily
+    private let clusterHosts: GaugeFamily
+    private let clusterUnclaimed: GaugeFamily
+    private let clusterClaims: GaugeFamily
+    private let clusterRenewal: GaugeFamily
     private let workers: GaugeFamily
     private let workerRestarts: CounterFamily
     private let refusedEvents: CounterFamily
@@ -186,6 +190,10 @@ public final class DaemonMetrics: Sendable {
         self.uploadedBytes = registry.counter(DaemonMetric.uploadedBytes)
         self.uploadFailures = registry.counter(DaemonMetric.uploadFailures)
         self.uploadAge = registry.gauge(DaemonMetric.uploadAge)
+        self.clusterHosts = registry.gauge(DaemonMetric.clusterHosts)
+        self.clusterUnclaimed = registry.gauge(DaemonMetric.clusterUnclaimed)
+        self.clusterClaims = registry.gauge(DaemonMetric.clusterClaims)
+        self.clusterRenewal = registry.gauge(DaemonMetric.clusterRenewal)
         self.workers = registry.gauge(DaemonMetric.workers)
         self.workerRestarts = registry.counter(DaemonMetric.workerRestarts)
         self.refusedEvents = registry.counter(DaemonMetric.refusedEvents)
@@ -391,6 +399,15 @@ public final class DaemonMetrics: Sendable {
     /// How long the oldest recording waits for its upload; `nil` where nothing is uploaded.
     public func uploads(oldestSeconds: Double?) {
         self.uploadAge.set(oldestSeconds)
+    }
+
+    /// How this host and its cluster are.
+    public func cluster(_ measurement: ClusterMeasurement) {
+        self.clusterHosts.set(Double(measurement.hosts))
+        self.clusterUnclaimed.set(Double(measurement.unclaimedRooms))
+        self.clusterClaims.set(Double(measurement.heldClaims), "held")
+        self.clusterClaims.set(Double(measurement.uncertainClaims), "uncertain")
+        self.clusterRenewal.set(measurement.renewalAgeSeconds)
     }
 
     /// How many worker processes run.

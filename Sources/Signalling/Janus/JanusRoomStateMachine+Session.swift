@@ -119,7 +119,8 @@ extension JanusRoomStateMachine {
         self.hasJoined = true
         self.ownID = ownID
         self.actions.append(.cancelTimer(Self.answerTimer))
-        self.emit(.joined(ownID: ownID.peer))
+        // The limit of a room is one of publishers.
+        self.emit(.joined(ownID: ownID.peer, capacity: Self.maximumFeeds + 1))
     }
 
     /// Sends a keepalive to the server, and checks that it still answers.

@@ -154,7 +154,9 @@ public struct SkyRTCMeshStateMachine: SignallingMachine {
     private mutating func joined(_ message: SkyRTCMessage, _ early: [SkyRTCMessage]) -> [SignallingAction] {
         self.state = .joined
         self.ownID = message.peer("you")
-        var actions: [SignallingAction] = [.cancelTimer(Self.answerTimer), .event(.joined(ownID: self.ownID))]
+        // Rooms of this protocol have no limit, but for ours.
+        let joined = RoomEvent.joined(ownID: self.ownID, capacity: SkyRTCMessage.maximumMembers + 1)
+        var actions: [SignallingAction] = [.cancelTimer(Self.answerTimer), .event(joined)]
         for peer in message.connections where !self.isOurs(peer) && self.members.add(peer) {
             actions.append(.event(.peerArrived(peer)))
         }

@@ -8,6 +8,8 @@ struct SocketIORoomEvent: Equatable {
     struct Mesh: Equatable {
         /// The members that were there before us.
         var peers: [PeerID]
+        /// How many members the room takes; nil if the server does not say it.
+        var capacity: Int?
     }
 
     /// Longest member id taken, in bytes.
@@ -40,7 +42,11 @@ struct SocketIORoomEvent: Equatable {
             self.peer = arguments.count > 1 ? Self.peer(arguments[1]) : nil
             if name == .joined, arguments.count > 2, arguments[2]["mesh"]?.bool == true {
                 let peers = (arguments[2]["peers"]?.array ?? []).compactMap(Self.peer)
-                self.mesh = Mesh(peers: [PeerID](peers.prefix(Self.maximumPeers)))
+                let capacity = arguments[2]["capacity"]?.integer ?? 0
+                self.mesh = Mesh(
+                    peers: [PeerID](peers.prefix(Self.maximumPeers)),
+                    capacity: capacity > 2 ? min(capacity, Self.maximumPeers + 1) : nil
+                )
             }
         }
     }

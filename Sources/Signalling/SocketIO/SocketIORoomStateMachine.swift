@@ -360,7 +360,8 @@ extension SocketIORoomStateMachine {
             let gone = self.peers.rejoined(mesh: event.mesh)
             self.noteOwnID()
             self.state = .joined
-            return [.cancelTimer(.join), .event(.joined(ownID: self.ownID))] + gone.map { .event(.peerLeft($0)) }
+            let joined = RoomEvent.joined(ownID: self.ownID, capacity: event.mesh?.capacity)
+            return [.cancelTimer(.join), .event(joined)] + gone.map { .event(.peerLeft($0)) }
         case .offline, .connecting, .fullWait, .joined, .joinedConnected, .joinedUnbound, .resetting, .leaving, .left:
             return [Self.ignored("A joined event that was not asked for was ignored", self.phase.rawValue)]
         }

@@ -197,7 +197,7 @@ enum TraceCoding {
             more.merging(["event": name, "peer": .string(peer.rawValue)]) { first, _ in first }
         }
         switch event {
-        case .joined(let ownID): return ["event": "joined", "ownID": Self.optional(ownID?.rawValue)]
+        case .joined(let ownID, _): return ["event": "joined", "ownID": Self.optional(ownID?.rawValue)]
         case .peerArrived(let id): return peer("peerArrived", id)
         case .peerAwaited(let id): return peer("peerAwaited", id)
         case .publishPointArrived(let id): return peer("publishPointArrived", id)

@@ -30,7 +30,7 @@ extension RoomStatus {
     ) {
         self.init()
         let recorded = recorder.status
-        self.isJoined = session.isJoined
+        (self.isJoined, self.capacity) = (session.isJoined, session.capacity)
         self.recordingState =
             switch recorded.phase {
             case .off: .off

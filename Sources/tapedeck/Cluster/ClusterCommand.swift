@@ -8,9 +8,9 @@ import Foundation
 struct ClusterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cluster",
-        abstract: "Make the cluster with which hosts share rooms.",
-        discussion: "Example: tapedeck cluster init --config /etc/tapedeck/tapedeck.yaml",
-        subcommands: [InitialiseClusterCommand.self]
+        abstract: "Make the cluster with which hosts share rooms, and show its hosts and rooms.",
+        discussion: "Example: tapedeck cluster status",
+        subcommands: [InitialiseClusterCommand.self, ClusterStatusCommand.self]
     )
 }
 

@@ -61,8 +61,10 @@ struct DaemonClient: Sendable {
         try self.decoded(try await self.request("GET", path))
     }
 
-    /// Posts nothing, and expects no answer but success.
-    func post(_ path: String) async throws { _ = try await self.request("POST", path) }
+    /// Posts a body, or nothing, and expects no answer but success.
+    func post(_ path: String, _ body: (any Encodable)? = nil) async throws {
+        _ = try await self.request("POST", path, try body.map { try JSONEncoder().encode($0) })
+    }
 
     /// Deletes what a path stands for.
     func delete(_ path: String) async throws { _ = try await self.request("DELETE", path) }

@@ -16,7 +16,7 @@ import Testing
     ])
     func readingNeedsTheScope(_ token: String?, _ status: Int) async throws {
         try await Fixture(tokens: Self.all).test { client in
-            for path in ["/v1/rooms", "/metrics", "/v1/overview", "/v1/events?types=none.*"] {
+            for path in ["/v1/rooms", "/metrics", "/v1/overview", "/v1/cluster", "/v1/events?types=none.*"] {
                 let response = try await client.send(.get, path, token: token)
                 // The last path is let in and then found wrong.
                 #expect(response.status.code == (status == 200 && path.contains("none") ? 400 : status))
@@ -29,6 +29,8 @@ import Testing
     func changingNeedsTheScope(_ token: String, _ status: Int) async throws {
         let fixture = try Fixture(tokens: Self.all)
         try await fixture.test { client in
+            let drained = try await client.send(.post, "/v1/cluster/drain", token: token)
+            #expect(drained.status.code == status)
             let response = try await client.send(.post, "/v1/rooms/standup/record", token: token)
             #expect(response.status.code == status)
         }

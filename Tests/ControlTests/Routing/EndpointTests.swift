@@ -23,6 +23,9 @@ import Testing
         ("/v1/recordings/r2/thumbnail.jpg", 404), ("/v1/recordings/r2/archive.tar", 404),
         ("/v1/recordings/r1/exports/e1", 405),
         ("/v1/recordings/r1/exports/", 404), ("/v1/recordings/r1/exports/e1/x", 404), ("/v1/overview", 200),
+        ("/v1/cluster", 200), ("/v1/cluster?x=1", 400), ("/v1/cluster/", 404), ("/v1/cluster/drain", 405),
+        ("/v1/cluster/undrain", 405),
+        ("/v1/cluster/drain/now", 404),
         ("/healthz", 200), ("/readyz", 200), ("/metrics", 200), ("/", 200), ("/v1/openapi.yaml", 200),
         ("/v1/session", 200),
         ("/v1/rooms/standup/graphs", 200), ("/v1/rooms/standup/participants/alice/thumbnail.jpg", 200),
@@ -69,6 +72,23 @@ import Testing
         try await fixture.test { client in
             let response = try await client.send(.post, "/v1/rooms/standup/\(verb)", json: body)
             #expect(response.status == .ok)
+        }
+        #expect(fixture.backend.calls.first == call)
+    }
+
+    @Test(
+        arguments: [
+            ("drain", nil, 200, "drain 7200.0 seconds"), ("drain", "{}", 200, "drain 7200.0 seconds"),
+            ("drain", #"{"deadlineSeconds":0}"#, 200, "drain 0.0 seconds"),
+            ("drain", #"{"deadlineSeconds":-1}"#, 422, nil), ("drain", #"{"deadlineSeconds":1.5}"#, 422, nil),
+            ("drain", #"{"deadline":"2h"}"#, 422, nil), ("undrain", nil, 200, "drain -"),
+        ] as [(String, String?, Int, String?)]
+    )
+    func hostsDrain(_ verb: String, _ body: String?, _ status: Int, _ call: String?) async throws {
+        let fixture = try Fixture()
+        try await fixture.test { client in
+            let response = try await client.send(.post, "/v1/cluster/\(verb)", json: body)
+            #expect(response.status.code == status)
         }
         #expect(fixture.backend.calls.first == call)
     }
@@ -276,7 +296,7 @@ import Testing
     }
 
     @Test func everyOperationThatIsDescribedExists() throws {
-        #expect(Self.operations.count == 38)
+        #expect(Self.operations.count == 41)
         for (path, method) in Self.operations {
             let route = try #require(try Self.route(path), "\(path)")
             let name = try #require(HTTPRequest.Method(rawValue: method))

@@ -193,6 +193,16 @@ final class FakeBackend: ControlBackend {
 
     func retryDelivery(_ id: String) async throws(ControlError) { try self.note("retry \(id)") }
 
+    func cluster() async throws(ControlError) -> ClusterResource {
+        try self.note("cluster")
+        return ClusterResource(name: "calls", host: "a", isConnected: true, since: "2026-11-30T01:00:00Z")
+    }
+
+    func drain(within time: Duration?) async throws(ControlError) -> ClusterResource {
+        try self.note("drain \(time.map { "\($0)" } ?? "-")")
+        return try await self.cluster()
+    }
+
     func reload() async throws(ControlError) { try self.note("reload") }
 
     func health() async -> Health { self.state.withLock { $0.health } }

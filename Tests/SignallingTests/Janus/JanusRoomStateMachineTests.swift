@@ -38,7 +38,7 @@ import Testing
                 ])
         )
         #expect(Set(bench.sent.compactMap { $0["transaction"] }).count == 3)
-        #expect(bench.call.events == [.joined(ownID: PeerID("99"))])
+        #expect(bench.call.events == [.joined(ownID: PeerID("99"), capacity: 65)])
         #expect(bench.call.sent.contains(.note("11")))
         #expect(bench.call.timers == [Machine.keepAliveTimer])
     }
@@ -54,7 +54,7 @@ import Testing
             "join",
             #""janus":"event","session_id":11,"sender":21,"plugindata":{"data":{"videoroom":"joined","id":"me"}}"#
         )
-        #expect(bench.call.events == [.joined(ownID: PeerID("me"))])
+        #expect(bench.call.events == [.joined(ownID: PeerID("me"), capacity: 65)])
     }
 
     @Test func aSessionThatAnEarlierProcessLeftIsDestroyed() throws {
@@ -256,7 +256,7 @@ import Testing
         try bench.answer("claim", #""janus":"success","session_id":11"#)
         // The second subscription was not settled: it is begun again. Nothing else is.
         #expect(bench.news() == ["listparticipants 21", "detach 32", "attach"])
-        #expect(bench.call.events.last == .joined(ownID: PeerID("99")))
+        #expect(bench.call.events.last == .joined(ownID: PeerID("99"), capacity: 65))
         #expect(bench.call.connections == connections)
         try bench.answer(
             "listparticipants",
@@ -318,7 +318,7 @@ import Testing
                 "POST /janus/11", "GET /janus/11?maxev=10&rid=2&token=t",
             ]
         )
-        #expect(bench.call.events == [.joined(ownID: PeerID("99"))])
+        #expect(bench.call.events == [.joined(ownID: PeerID("99"), capacity: 65)])
         #expect(bench.call.timers.isEmpty, "the poll keeps the session")
         let first = try #require(bench.sent.last?["transaction"]?.string)
         let text = #"{"janus":"success","session_id":11,"transaction":"\#(first)","data":{"id":31}}"#

@@ -62,8 +62,8 @@ import Testing
         )
         #expect(
             machine.handle(Self.text("_peers", #"{"connections":["p","us","q","p"],"you":"us"}"#)) == [
-                .cancelTimer(Self.timer), .event(.joined(ownID: PeerID("us"))), .event(.peerArrived(Self.peer)),
-                .event(.peerArrived(PeerID("q"))),
+                .cancelTimer(Self.timer), .event(.joined(ownID: PeerID("us"), capacity: 65)),
+                .event(.peerArrived(Self.peer)), .event(.peerArrived(PeerID("q"))),
             ]
         )
         #expect(

@@ -160,7 +160,8 @@ import Testing
             #expect(bench.sent.filter { $0.event == .join }.count == 2)
             // Our old id is still listed: it is no other member.
             bench.receive("_peers", #"{"connections":["us","p"],"you":"us2"}"#)
-            #expect(bench.calls.events.suffix(2) == [.joined(ownID: PeerID("us2")), .peerArrived(Self.peer)])
+            let joined = RoomEvent.joined(ownID: PeerID("us2"), capacity: 65)
+            #expect(bench.calls.events.suffix(2) == [joined, .peerArrived(Self.peer)])
         case .call:
             #expect(bench.sent.suffix(2).map(\.event) == [.leave, .create])
             bench.calls.feed(.timerFired(SkyRTCCallStateMachine.answerTimer))

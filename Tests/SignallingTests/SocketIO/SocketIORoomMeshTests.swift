@@ -32,6 +32,19 @@ import Testing
         return .event("message", ["r", data])
     }
 
+    @Test(arguments: [
+        (#"{"mesh":true,"capacity":8,"peers":[]}"#, 8), (#"{"mesh":true,"peers":[]}"#, nil),
+        (#"{"mesh":true,"capacity":2}"#, nil), (#"{"mesh":true,"capacity":1000000}"#, 65),
+        (#"{"mesh":true,"capacity":"8"}"#, nil), (#"{"mesh":false,"capacity":8}"#, nil),
+    ])
+    func theServerSaysHowManyItTakes(rules: String, capacity: Int?) throws {
+        var machine = SocketIORoomStateMachine(room: "r", waitsWhenFull: true)
+        _ = machine.opened(sessionID: "d", version: .three)
+        _ = machine.received(SocketIOPacket(.connect))
+        let actions = machine.received(.event("joined", ["r", "d", try JSONValue(parsing: rules)]))
+        #expect(actions.contains(.event(.joined(ownID: PeerID("d"), capacity: capacity))))
+    }
+
     @Test func keepsManyPeers() {
         var machine = Self.machine()
         #expect(machine.received(Self.offer(from: "p")) == [.event(.offerReceived(from: Self.p, sdp: "v=0"))])
@@ -100,7 +113,7 @@ import Testing
         _ = machine.received(SocketIOPacket(.connect))
         #expect(
             machine.received(.event("joined", ["r", "e", Self.rules(["q"])])) == [
-                .cancelTimer(.join), .event(.joined(ownID: PeerID("e"))),
+                .cancelTimer(.join), .event(.joined(ownID: PeerID("e"), capacity: 8)),
             ],
             "whoever is not listed keeps its media"
         )
