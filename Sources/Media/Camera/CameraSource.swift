@@ -78,12 +78,7 @@ public final class CameraSource: Sendable {
         var encoders: [MediaCodec: Encoder] = [:]
         /// What each codec's encoders made so far, and its consumers, also while none runs.
         var outputs: [MediaCodec: FanOut] = [:]
-<<<<<<< HEAD
-        /// Without a consumer, so that its encoder has ended.
-        var resting: Set<MediaCodec> = []
-=======
         var lives: [MediaCodec: EncoderLife] = [:]
->>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
         /// What is left to try of each codec.
         var choices: [MediaCodec: EncoderChoice] = [:]
         /// What encoders had no time for.
@@ -103,14 +98,6 @@ public final class CameraSource: Sendable {
         let output: FanOut
         /// What it had no time for, as far as that is counted.
         var dropped: UInt64 = 0
-<<<<<<< HEAD
-        /// How many looks in a row found no consumer of what it makes.
-        var idleLooks = 0
-        /// How many found that it is full and gave nothing since the one before, and what there was of its output then.
-        var stuckLooks = 0
-        var lastCount: UInt64 = 0
-=======
->>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
 
         /// What it had no time for since that was counted.
         var newlyDropped: UInt64 {
@@ -222,28 +209,7 @@ public final class CameraSource: Sendable {
         }
     }
 
-<<<<<<< HEAD
-    /// Starts the encoder of a codec, and the sources before it if they do not run.
-    private func wake(_ codec: MediaCodec, _ output: FanOut, _ stages: inout Stages) throws {
-        let base = try self.startedCapture(of: [codec.kind], &stages)
-        do throws(GStreamerError) {
-            stages.encoders[codec] = try self.encoder(codec, baseNanoseconds: base, output: output, &stages)
-        } catch {
-            self.gaveUp(codec, because: error, &stages)
-            throw error
-        }
-        stages.resting.remove(codec)
-        stages.outputs[codec] = output
-    }
-
-    private func mayStart(_ codec: MediaCodec, _ stages: Stages) -> Bool {
-        stages.retries[codec]?.mayStart(at: UInt64(clamping: Runtime.monotonicNanoseconds)) ?? true
-    }
-
-    /// How loud what goes into the encoder of audio is; nil while no participant takes it.
-=======
-    /// How loud what goes into the encoder of sound is; nil while nobody takes it.
->>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
+    /// How loud what goes into the encoder of sound is; nil while no participant takes it.
     public var soundLevel: SoundLevel? {
         self.state.withLock { $0.encoders[.opus] == nil ? nil : self.soundMeter.level }
     }
@@ -471,15 +437,9 @@ public final class CameraSource: Sendable {
         let before = self.settings
         guard settings.suits(callsOf: before) else { return false }
         let sources = try CaptureSource.all(settings, from: self.pipelines)
-<<<<<<< HEAD
-        return self.state.withLock { stages in
-            guard !stages.isStopped else { return false }
-            // What was muted before is muted until what is captured has changed; frames need not stand still that long.
-=======
         let outdated: [MediaCodec]? = self.state.withLock { stages in
             guard !stages.isStopped else { return nil }
             // What was muted before is muted until what is captured has changed; pictures need not stand still that long.
->>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
             var mutes = before.mutes
             mutes.isFrozen = false
             mutes.formUnion(settings.mutes)
@@ -502,13 +462,8 @@ public final class CameraSource: Sendable {
 
     /// Ends sources that other settings do not need; the codecs whose encoders they do not suit.
     ///
-<<<<<<< HEAD
-    /// - Parameter all: What there is; slates run in place of devices that are muted, also during the change.
-    private func exchange(
-=======
     /// - Parameter all: What there is; slates run in place of devices that are muted, also meanwhile.
     private func endOutdated(
->>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
         _ all: [CaptureSource],
         _ settings: SendSpec,
         instead before: SendSpec,
@@ -675,14 +630,6 @@ public final class CameraSource: Sendable {
         self.lookLater()
     }
 
-<<<<<<< HEAD
-    /// Ends encoders from which no participant has taken anything for a while, and the sources with the last of their kind.
-    private func followNeed(_ stages: inout Stages) {
-        for codec in stages.encoders.keys { self.exchangeIfStuck(codec, &stages) }
-        for (codec, encoder) in stages.encoders {
-            let idleLooks = encoder.output.consumerCount > 0 ? 0 : encoder.idleLooks + 1
-            stages.encoders[codec]?.idleLooks = idleLooks
-=======
     /// Starts, exchanges or ends the encoder of a codec as its consumers and itself need.
     private func look(at codec: MediaCodec) {
         var unusable: (number: Int, error: CaptureError)?
@@ -692,7 +639,6 @@ public final class CameraSource: Sendable {
             let look = EncoderLife.Look(consumers: output.consumerCount, hasDropped: hasDropped, count: output.count)
             let now = UInt64(clamping: Runtime.monotonicNanoseconds)
             let actions = stages.lives[codec]?.look(look, at: now) ?? []
->>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
             self.countDropped(codec, &stages)
             guard case .start(let number)? = actions.first else { return actions }
             do throws(CaptureError) {
@@ -783,23 +729,13 @@ public final class CameraSource: Sendable {
         )
     }
 
-<<<<<<< HEAD
     /// No encoder of a codec is left: all are tried again after a while, if a participant takes what they make.
-    private func gaveUp(_ codec: MediaCodec, because error: any Error, _ stages: inout Stages) {
-        stages.encoders[codec] = nil
-        stages.choices[codec] = nil
-        stages.resting.insert(codec)
-        let now = UInt64(clamping: Runtime.monotonicNanoseconds)
-        guard stages.retries[codec, default: EncoderRetry()].failed(at: now) else { return }
-=======
-    /// No encoder of a codec is left: all are tried again after a while, if somebody takes what they make.
     private func noneIsLeft(_ codec: MediaCodec, _ number: Int, because error: any Error) {
         let isNews = self.state.withLock { stages in
             stages.choices[codec] = nil
             return stages.lives[codec]?.noneIsLeft(number, at: UInt64(clamping: Runtime.monotonicNanoseconds)) ?? false
         }
         guard isNews else { return }
->>>>>>> 72415d7f752f32823e9300ad6b0e557178c512b9
         self.logger.error(
             "no encoder is left: nothing of this codec is sent until one works again",
             metadata: .tagged([.detail: "\(codec.capsName)", .errorMessage: "\(error)"])
