@@ -6,6 +6,7 @@ import Foundation
 import Matroska
 import Model
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

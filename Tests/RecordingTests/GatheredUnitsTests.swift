@@ -5,6 +5,7 @@ import Foundation
 import Glibc
 import Matroska
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

@@ -2,6 +2,7 @@
 
 import Basics
 import Storage
+import TestSupport
 import Testing
 import Timeline
 

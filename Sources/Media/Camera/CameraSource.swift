@@ -462,7 +462,7 @@ public final class CameraSource: Sendable {
 
     /// Ends sources that other settings do not need; the codecs whose encoders they do not suit.
     ///
-    /// - Parameter all: What there is; slates run in place of devices that are muted, also meanwhile.
+    /// - Parameter all: What there is; slates run in place of devices that are muted, also during the change.
     private func endOutdated(
         _ all: [CaptureSource],
         _ settings: SendSpec,
