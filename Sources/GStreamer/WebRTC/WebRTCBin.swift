@@ -238,9 +238,7 @@ public final class WebRTCBin: Sendable {
     /// Packets of media that were not made with the key of the handshake.
     ///
     /// Any thread.
-    public var forgedPackets: UInt64 {
-        self.guards.withLock { $0.reduce(0) { $0 &+ $1.forgedPackets } }
-    }
+    public var forgedPackets: UInt64 { self.path.counters.forged }
 
     /// Counts of the packets of each source that any came of.
     ///
