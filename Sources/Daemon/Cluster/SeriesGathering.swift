@@ -77,7 +77,7 @@ actor SeriesGathering: Service {
         while let next = self.jobs.min(by: { $0.due < $1.due }) {
             let wait = next.due.nanosecondsSince1970 - UTCTime.now().nanosecondsSince1970
             if wait > 0 {
-                // What is ordered meanwhile may be due at once.
+                // An order that came during the wait may be due at once.
                 guard (try? await Task.sleep(for: min(.nanoseconds(wait), .seconds(1)))) != nil else { return }
             } else {
                 await self.attempt(next)
@@ -113,7 +113,7 @@ actor SeriesGathering: Service {
             self.jobs.remove(at: index)
             self.others[job.recording] = nil
             if let folder = try? await self.folder(of: job.recording) {
-                try? FileManager.default.removeItem(atPath: Self.partialFolder(of: job.series, beside: folder))
+                try? FileManager.default.removeItem(atPath: Self.partialFolder(of: job.series, nextTo: folder))
             }
         }
         await self.remember()
@@ -175,14 +175,14 @@ actor SeriesGathering: Service {
         }
         for host in hosts {
             do {
-                let wanted = try await self.wanted(job, from: host, since: since, beside: folder)
+                let wanted = try await self.wanted(job, from: host, since: since, nextTo: folder)
                 for id in wanted {
                     guard let recording = try await host.recording(id) else { continue }
                     guard recording.state == "finished" else {
                         found.missing.append("\(host.name) has not finished \(id)")
                         continue
                     }
-                    try await self.fetch(recording, of: job.series, from: host, beside: folder)
+                    try await self.fetch(recording, of: job.series, from: host, nextTo: folder)
                     found.gathered += 1
                 }
             } catch is CancellationError {
@@ -203,7 +203,7 @@ actor SeriesGathering: Service {
         _ job: GatheringJob,
         from host: PeerHost,
         since: UTCTime,
-        beside folder: RecordingFolder
+        nextTo folder: RecordingFolder
     ) async throws -> [String] {
         let present = Set(try folder.ofSameRoom().map(\.id.rawValue))
         var wanted: [String] = []
@@ -229,7 +229,7 @@ actor SeriesGathering: Service {
         _ recording: RecordingResource,
         of series: String,
         from host: PeerHost,
-        beside folder: RecordingFolder
+        nextTo folder: RecordingFolder
     ) async throws {
         guard let start = UTCTime(iso8601: recording.start), let id = RecordingID(rawValue: recording.id) else {
             throw PeerHost.Failure(description: "its answer cannot be read")
@@ -243,7 +243,7 @@ actor SeriesGathering: Service {
             throw PeerHost.Failure(description: "there is no free space for the \(bytes) bytes of \(id)")
         }
         let path = "\(Self.room(of: folder))/\(start.compact)-\(id)"
-        let partial = "\(Self.partialFolder(of: series, beside: folder))/\(id)"
+        let partial = "\(Self.partialFolder(of: series, nextTo: folder))/\(id)"
         try FileManager.default.createDirectory(atPath: partial + "/tracks", withIntermediateDirectories: true)
         for file in files { try await self.fetch(file, of: recording.id, from: host, into: partial) }
         for digest in recording.certificate?.files ?? [] where files.contains(where: { $0.name == digest.name }) {
@@ -297,7 +297,7 @@ actor SeriesGathering: Service {
     }
 
     /// Where recordings of a series are until they are whole.
-    private static func partialFolder(of series: String, beside folder: RecordingFolder) -> String {
+    private static func partialFolder(of series: String, nextTo folder: RecordingFolder) -> String {
         "\(Self.room(of: folder))/.gathering-\(series)"
     }
 

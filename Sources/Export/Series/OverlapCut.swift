@@ -102,7 +102,7 @@ struct OverlapCut {
             let older = owned.filter { $0.epoch < epoch }.map(\.end).max()
             var rest: [Owned] = []
             for one in owned where one.epoch == epoch {
-                for window in self.windows(of: one, beside: kept, kind) {
+                for window in self.windows(of: one, nextTo: kept, kind) {
                     guard let part = try one.source.part(window) else { continue }
                     for index in kept.indices where self.isOneSender(one.opened, kept[index].opened) {
                         kept[index].giveWay(to: window)
@@ -122,7 +122,7 @@ struct OverlapCut {
     }
 
     /// The session times at which newer owners have nothing of a source.
-    private func windows(of one: Owned, beside newer: [Owned], _ kind: MediaKind) -> [Range<Int64>] {
+    private func windows(of one: Owned, nextTo newer: [Owned], _ kind: MediaKind) -> [Range<Int64>] {
         guard let first = one.source.firstNanoseconds else { return [] }
         var taken: [ClosedRange<Int64>] = []
         let stretches = newer.filter { self.isOneSender(one.opened, $0.opened) }.flatMap(\.stretches)
