@@ -227,7 +227,7 @@ public struct Daemon: Sendable {
     private func cluster(_ supervisor: Supervisor, _ bus: EventBus, life: String) -> ClusterService? {
         guard let cluster = self.configuration.cluster else { return nil }
         return ClusterService(
-            settings: ClusterSettings(cluster, api: self.configuration.api, version: self.version, life: life),
+            settings: ClusterSettings(cluster, version: self.version, life: life),
             store: EtcdClient(EtcdConfiguration(cluster)),
             host: ClusterRooms(
                 cluster: cluster.name,

@@ -17,5 +17,5 @@ struct TimeArgument: ExpressibleByArgument, Sendable {
         self.duration = duration
     }
 
-    var defaultValueDescription: String { "\(self.duration.components.seconds)s" }
+    var defaultValueDescription: String { DurationText.text(self.duration) }
 }

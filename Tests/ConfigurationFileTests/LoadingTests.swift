@@ -128,9 +128,13 @@ import Testing
         #expect(cluster.identity == TLSFiles(certificate: "/etc/tapedeck/etcd.pem", key: "/etc/tapedeck/etcd.key"))
         #expect(cluster.labels == ["zone": "north"])
         #expect(cluster.token?.value == "0123456789abcdef")
+        #expect(cluster.url == "https://192.0.2.1:8330")
         let least = "cluster: { name: c, host: a, etcd: [\"http://h:2379\"] }\nworkers: { maximum_rooms: 7 }"
         let read = try #require(try configuration(least).cluster)
         #expect(read.capacity == 7 && read.user == nil && read.authority == nil && read.identity == nil)
+        #expect(read.url == "http://127.0.0.1:8330")
+        let ipv6 = "api: { listen: \"[2001:db8::1]:1\", token: 0123456789abcdef }\n"
+        #expect(try configuration(ipv6 + least).cluster?.url == "http://[2001:db8::1]:1")
         #expect(try configuration("cluster:").cluster == nil)
     }
 

@@ -131,6 +131,15 @@ import Testing
             ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, password: p }", "cluster.user: missing"),
             ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, ttl: 2s }", "cluster.ttl: found"),
             ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, token: short }", "cluster.token: found"),
+            (
+                "cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, url: \"http://h/x\" }",
+                "cluster.url: found"
+            ),
+            (
+                "api: { listen: \"0.0.0.0:1\", token: 0123456789abcdef }\n"
+                    + "cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1 }",
+                "cluster.url: missing, and 0.0.0.0 of api.listen is no address that other hosts reach"
+            ),
             ("cluster: { name: c, host: a, etcd: [\"http://h\"], capacity: 1, tls: { ca: /c } }", "cluster.tls: "),
             (
                 "cluster: { name: c, host: a, etcd: [\"https://h\"], capacity: 1, tls: { key: /k } }",

@@ -33,6 +33,8 @@ public struct ClusterConfiguration: Sendable, Hashable {
     public var labels: [String: String] = [:]
     /// The token by which hosts use the API of each other; `nil` where it asks for none.
     public var token: Secret?
+    /// The address of this host's API for the other hosts: scheme, host and port.
+    public var url: String
 }
 
 /// The keys of `cluster`.
@@ -58,6 +60,7 @@ enum ClusterKeys {
     static let capacity = Key("capacity", .integer(HostRecord.capacities))
     static let labels = Key("labels", .label)
     static let token = Key("token", .secret(16...512), isSecret: true)
+    static let url = Key("url", .hostURL)
 
     static let table = KeyTable(
         name.entry,
@@ -69,7 +72,8 @@ enum ClusterKeys {
         leaseTime.entry,
         capacity.entry,
         labels.entry,
-        token.entry
+        token.entry,
+        url.entry
     )
 
     /// The keys of `cluster.tls`.
@@ -95,6 +99,13 @@ extension ValueType where Value == String {
         WebURL(text).flatMap { $0.hasPath ? nil : $0.origin }
     }
 
+    /// The address of a host's API.
+    fileprivate static let hostURL = ValueType(
+        accepted: "the address of this host's API for the others, such as http://192.0.2.1:8330"
+    ) { text in
+        WebURL(text).flatMap { $0.hasPath ? nil : $0.origin }
+    }
+
     /// The value of a label.
     static let label = ValueType.line(maximum: 64)
 }
@@ -111,8 +122,10 @@ extension MappingReader {
 extension ClusterConfiguration {
     /// Reads the section; nil, with problems, if something is wrong without which there is no cluster.
     ///
-    /// - Parameter maximumRooms: what `workers` says, the default of `capacity`.
-    init?(_ reader: MappingReader, maximumRooms: Int?) {
+    /// - Parameters:
+    ///   - maximumRooms: what `workers` says, the default of `capacity`.
+    ///   - api: what `api` says; its address is the default of `url`.
+    init?(_ reader: MappingReader, maximumRooms: Int?, api: APIConfiguration) {
         // All of it before any is judged: all problems at once.
         let name = reader.required(ClusterKeys.name)
         let host = reader.required(ClusterKeys.host)
@@ -130,8 +143,14 @@ extension ClusterConfiguration {
         }
         let labels = reader.labels(ClusterKeys.labels)
         let token = reader.value(ClusterKeys.token)
+        let url = reader.value(ClusterKeys.url)
+        if url == nil, !reader.has(ClusterKeys.url.name), ["0.0.0.0", "::"].contains(api.host) {
+            let reason = "missing, and \(api.host) of api.listen is no address that other hosts reach"
+            reader.add(ClusterKeys.url.name, reason, accepted: ClusterKeys.url.type.accepted)
+        }
         guard let name, let host, !members.isEmpty, let capacity else { return nil }
-        self.init(name: name, host: host, members: members, capacity: capacity)
+        let own = "http\(api.tls == nil ? "" : "s")://\(IPAddress.bracketed(api.host)):\(api.port)"
+        self.init(name: name, host: host, members: members, capacity: capacity, url: url ?? own)
         (self.user, self.authority, self.identity) = (user, authority, identity)
         self.leaseSeconds = leaseTime ?? self.leaseSeconds
         (self.labels, self.token) = (labels, token)

@@ -63,8 +63,10 @@ extension DaemonConfiguration {
         self.pipelines = pipelines.map { PipelinesConfiguration($0) } ?? self.pipelines
         self.rtsp = reader.section("rtsp", RTSPKeys.table).map { RTSPConfiguration($0) }
         let cluster = reader.section(ClusterKeys.section, ClusterKeys.table)
-        self.cluster = cluster.flatMap { ClusterConfiguration($0, maximumRooms: self.workers.maximumRooms) }
-        // Where the API asks for no token, a host that sends one is let in as anybody is.
+        self.cluster = cluster.flatMap {
+            ClusterConfiguration($0, maximumRooms: self.workers.maximumRooms, api: self.api)
+        }
+        // Where the API asks for no token, a host that sends one is admitted as any client is.
         if let token = self.cluster?.token, !self.api.tokens.isEmpty {
             self.api.tokens.append(APIToken(name: ClusterKeys.section, credential: .plain(token)))
         }

@@ -9,12 +9,12 @@ import Storage
 
 extension ClusterSettings {
     /// What the configuration file says of the cluster, for a run of the daemon.
-    init(_ cluster: ClusterConfiguration, api: APIConfiguration, version: String, life: String) {
+    init(_ cluster: ClusterConfiguration, version: String, life: String) {
         self.init(
             cluster: cluster.name,
             host: cluster.host,
             record: HostRecord(
-                url: "http\(api.tls == nil ? "" : "s")://\(IPAddress.bracketed(api.host)):\(api.port)",
+                url: cluster.url,
                 version: version,
                 labels: cluster.labels,
                 capacity: cluster.capacity,
