@@ -17,8 +17,10 @@ CALL = ("--send", "synthetic", "--size", "320x180")
 
 
 def host(stage, etcd, name, rooms=None, **cluster):
-    return Daemon(stage, rooms or {}, name=name, api={"listen": f"127.0.0.1:{free_port()}"},
-                  cluster={"name": "calls", "host": name, "etcd": [etcd], "capacity": 4, **cluster})
+    port = free_port()
+    return Daemon(stage, rooms or {}, name=name, api={"listen": f"127.0.0.1:{port}"},
+                  cluster={"name": "calls", "host": name, "etcd": [etcd], "capacity": 4,
+                           "url": f"http://localhost:{port}", **cluster})
 
 
 def run(stage, *arguments):
@@ -101,6 +103,8 @@ def test_the_parts_of_a_call_that_outlived_its_host_become_one(stage):
     assert other.log("parts of a recording are on other hosts")
     owner.start()
     folders = as_one(other, first)
+    # It asked the address that the host names.
+    assert all(host["url"].startswith("http://localhost:") for host in other.get("/v1/cluster")["hosts"])
     assert folders == [folders[0], second] and folders[0].name == first.name
     parts = [journal_of(folder)[0] for folder in folders]
     assert [part["segment"] for part in parts] == [1, 2] and [part["claim"]["epoch"] for part in parts] == [1, 2]
