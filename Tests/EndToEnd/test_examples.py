@@ -24,7 +24,8 @@ CALLS = ("tapedeck", "record", "camera", "probe")
 RECORDINGS = ("export", "verify", "recordings", "list", "show", "repair", "worker", "delete")
 DAEMON = ("run", "events", "rooms", "rooms list", "status", "mark", "pause", "resume", "mute", "unmute", "freeze",
           "unfreeze", "switch", "stop", "start", "reload")
-CLUSTER = ("cluster", "cluster init", "rooms apply", "rooms get", "rooms delete")
+CLUSTER = ("cluster init", "rooms apply", "rooms get", "rooms delete")
+MEMBER = ("cluster", "cluster status", "drain", "undrain")
 ALONE = ("serve", "logs", "pipelines", "doctor", "replay", "rtsp-server", "demo")
 
 
@@ -104,7 +105,7 @@ def world(stage, tapedeck_path):
 
 
 def test_every_command_has_an_example_that_is_run(world):
-    groups = [*CALLS, *RECORDINGS, *UPLOADED, *DAEMON, *CLUSTER, *ALONE]
+    groups = [*CALLS, *RECORDINGS, *UPLOADED, *DAEMON, *CLUSTER, *MEMBER, *ALONE]
     assert sorted(groups) == sorted(set(groups)) == sorted(name for name in world.examples if name != "help")
     assert all(world.examples[name] for name in groups), world.examples
 
@@ -183,13 +184,25 @@ def test_examples_of_recordings(world):
 
 def test_examples_of_a_cluster(world):
     path, rooms = (world.stage.folder / name for name in ("etc/tapedeck.yaml", "rooms.yaml"))
-    path.write_text(json.dumps({"cluster": {"name": "calls", "host": "a", "etcd": [world.stage.etcd()], "capacity": 1}}))
+    port = free_port()
+    path.write_text(json.dumps({
+        "storage": {"directory": str(world.stage.folder / "lib"), "minimum_free": "50MB"},
+        "api": {"listen": f"127.0.0.1:{port}"},
+        "cluster": {"name": "calls", "host": "a", "etcd": [world.stage.etcd()], "capacity": 1}}))
     rooms.write_text(json.dumps({"rooms": {"standup": {"url": "socketio+http://127.0.0.1:1/standup"}}}))
     for command in CLUSTER:
         for example in world.examples[command]:
             world.run(example, *(() if "--config" in example else ("--config", str(path))))
         if command == "rooms apply":
             world.run("tapedeck rooms apply -f rooms.yaml", "--config", str(path))
+    example, = world.examples["run"]
+    daemon = world.start(example)
+    daemon.wait_for("the cluster", lambda: "the cluster answers" in daemon.messages)
+    for command in MEMBER:
+        for example in world.examples[command]:
+            world.run(example, "--api", f"http://127.0.0.1:{port}")
+    daemon.signal(signal.SIGINT)
+    assert daemon.wait() == 0, daemon.story()
 
 
 def test_examples_of_the_daemon(world):
