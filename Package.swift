@@ -221,11 +221,11 @@ let package = Package(
             dependencies: ["SDP", "Session", "Signalling", "TestSupport"],
             resources: [.copy("Fixtures")]
         ),
-        .testTarget(name: "TimelineTests", dependencies: ["Basics", "Timeline"]),
+        .testTarget(name: "TimelineTests", dependencies: ["Basics", "TestSupport", "Timeline"]),
         .testTarget(name: "PipelineCatalogueTests", dependencies: ["Basics", "PipelineCatalogue"]),
         .testTarget(name: "ModelTests", dependencies: ["Basics", "Model", "Timeline"]),
         .testTarget(name: "FleetTests", dependencies: ["Basics", "Fleet", "Model", "Timeline"]),
-        .testTarget(name: "ClusterTests", dependencies: ["Basics", "Cluster", "TestSupport"]),
+        .testTarget(name: "ClusterTests", dependencies: ["Basics", "Cluster", "Model", "TestSupport"]),
         .testTarget(name: "TerminalTests", dependencies: ["Terminal"]),
         .testTarget(name: "ObservabilityTests", dependencies: ["Basics", "Observability", inMemoryLogging, logging]),
         .testTarget(name: "PlatformTests", dependencies: ["Basics", "Platform", nioCore, nioPosix, nioSSL]),
@@ -315,9 +315,8 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "Basics", "Catalogue", "Cluster", "ConfigurationFile", "Control", "Daemon", "Fleet", "Model",
-                "Observability", "Platform", "Storage", "Timeline", grdb, logging, nioCore, nioHTTP1, nioPosix,
-                serviceLifecycle,
-                systemPackage,
+                "Observability", "Platform", "Storage", "TestSupport", "Timeline", grdb, logging, nioCore, nioHTTP1,
+                nioPosix, serviceLifecycle, systemPackage,
             ],
             exclude: ["job.sh"]
         ),

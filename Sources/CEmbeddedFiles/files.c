@@ -35,6 +35,9 @@ static const uint8_t dashboard_feed_js[] = {
 static const uint8_t dashboard_format_js[] = {
 #embed "../Control/Page/format.js"
 };
+static const uint8_t dashboard_hosts_js[] = {
+#embed "../Control/Page/hosts.js"
+};
 static const uint8_t dashboard_icon_svg[] = {
 #embed "../Control/Page/icon.svg"
 };
@@ -114,6 +117,7 @@ static const CEmbeddedFile dashboard[] = {
     FILE_OF("exports.js", dashboard_exports_js),
     FILE_OF("feed.js", dashboard_feed_js),
     FILE_OF("format.js", dashboard_format_js),
+    FILE_OF("hosts.js", dashboard_hosts_js),
     FILE_OF("icon.svg", dashboard_icon_svg),
     FILE_OF("index.html", dashboard_index_html),
     FILE_OF("main.js", dashboard_main_js),

@@ -44,6 +44,9 @@ public struct RecordingListing: Sendable, Hashable {
     public var recordings: [RecordingEntry]
     /// Where the next page begins; `nil` on the last one.
     public var next: String?
+
+    /// Where a page begins that holds what began before a time.
+    public static func cursor(before time: UTCTime) -> String { RecordingCursor(position: time.position).text }
 }
 
 /// The position of a page's last recording as text that callers hand back unread.

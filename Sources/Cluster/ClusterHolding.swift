@@ -43,6 +43,8 @@ public struct ClusterHolding: Sendable, Hashable {
     var joined = Duration.zero
     /// Our recording; nil before the first.
     public internal(set) var pointer: RecordingPointer?
+    /// Series of several owners that ended here, until the store has them.
+    var ended: [RecordingPointer] = []
     /// The last recording before this host came into the room.
     var continues: RecordingPointer?
     /// The last definition that this host can run; nil for a room of the host's configuration.

@@ -38,14 +38,14 @@ public enum ClusterInput: Sendable, Hashable {
     case pin([String: Int])
     /// An operator's request for a room, which is to outlive this host.
     case wish(room: String, WishRecord)
+    /// A series with this id is brought together and exported, or what is missing of it did not come in time.
+    case gathered(series: String)
     /// Another record of this host.
     case configure(HostRecord)
     /// Take no more rooms and move those that are here: empty ones now, others when they are empty, all at the deadline.
     case drain(deadline: Duration)
     /// Take rooms again.
     case undrain
-    /// The store at this address is the cluster now, as an operator says.
-    case adopt(id: String)
     /// Leave every room, then the cluster.
     case stop
     /// Time has passed.
@@ -74,7 +74,7 @@ public enum RoomNews: Sendable, Hashable {
     case members(isOccupied: Bool, takesOneMore: Bool, areHeard: Bool = true)
     /// A recording began, or its next segment, or it ended.
     case recording(RecordingPointer)
-    /// Another recorder of this cluster in the room shows this epoch.
+    /// Another recorder of this cluster shows this epoch, in a room that may have no place for two recorders.
     case rival(epoch: Int)
 }
 
@@ -90,6 +90,9 @@ public enum ClusterAction: Sendable, Hashable {
     case examine(room: String, RoomRecord, Revision)
     /// Be this in a room; nil: leave it, and `.room(_, .gone)` follows.
     case be(room: String, RoomAssignment?)
+    /// The series that hosts are to bring together, by their ids, this one those with its name, and the hosts that live; nil: it
+    /// is not known at present, and nothing is brought together.
+    case gather([String: SeriesRecord]?, hosts: Set<String>)
     /// A fact to be logged, counted or sent to webhooks.
     case report(ClusterEvent)
 }

@@ -63,8 +63,9 @@ extension ClusterMachine {
                 if self.wishes[room] == wish { self.wishes[room] = nil }
                 self.dirty.insert(room)
             } else {
-                self.due[room] = now + self.wait(after: result)
+                self.wake(room, at: now + self.wait(after: result))
             }
+        case .series(let id, let put): self.seriesWritten(id, put, result, now)
         case .budgetLease, .budget: self.budgetAnswered(purpose, result, now)
         case .memoryLease, .memory: self.memoryAnswered(purpose, result, now)
         case .revocation: self.leaseState = .ended
@@ -160,8 +161,7 @@ extension ClusterMachine {
     /// Makes every claim uncertain.
     private mutating func doubt(_ reason: String) {
         for room in self.holdings.keys.sorted() { self.doubt(room, reason) }
-        self.unclaimed.removeAll()
-        self.stuck.removeAll()
+        self.withdrawEverything()
     }
 
     // MARK: View
@@ -174,6 +174,7 @@ extension ClusterMachine {
         }
         self.nextListing = now + self.settings.listing
         self.merge(self.view.list(values, at: revision), now)
+        self.examineAgain()
         // Also where one runs: it may have lost events, or hang.
         self.newWatch(from: revision.next)
         guard connection == self.connection, self.lease?.isValid == true else {
@@ -210,16 +211,16 @@ extension ClusterMachine {
     /// Looks again at everything that a change of the view concerns.
     mutating func merge(_ change: ClusterView.Change, _ now: Duration) {
         self.dirty.formUnion(change.rooms)
+        self.follow(change.rooms, now)
+        self.reoffer()
         self.placement = nil
         // They outlive a store that is replaced by an empty one.
         for room in change.rooms {
-            guard let epoch = self.view.owners[room]?.record?.highestEpoch else { continue }
-            let known = self.settings.epochs[room]
-            guard known != nil || self.settings.epochs.count < ClusterView.maximumKeys else { continue }
-            self.settings.epochs[room] = max(known ?? 0, epoch)
+            if let epoch = self.view.owners[room]?.record?.highestEpoch { self.noteEpoch(epoch, of: room) }
         }
         if change.meta, self.isSeen { self.identify(now, wasConnected: self.isConnected) }
         for (host, entry) in change.goneHosts where host != self.settings.host {
+            self.progress[host] = nil
             guard let record = entry.record, !record.isStopping else { continue }
             self.missing[host] = (record.life, entry.stored.created, now + self.settings.hostLoss)
         }
@@ -233,6 +234,13 @@ extension ClusterMachine {
         }
     }
 
+    /// Notes that a room has had this epoch.
+    mutating func noteEpoch(_ epoch: Int, of room: String) {
+        let known = self.settings.epochs[room]
+        guard epoch > known ?? 0, known != nil || self.settings.epochs.count < ClusterView.maximumKeys else { return }
+        self.settings.epochs[room] = epoch
+    }
+
     /// Compares the identity of the store with the one that this host knows.
     private mutating func identify(_ now: Duration, wasConnected: Bool) {
         self.isOurs = false
@@ -240,7 +248,7 @@ extension ClusterMachine {
         case (nil, nil): self.reportOnce(.notInitialised)
         case (nil, let expected?): self.reportOnce(.otherCluster(expected: expected, found: nil))
         case (.known(let meta)?, let known):
-            if let known, known != meta.id {
+            if let known, known != meta.id, !meta.replaced.contains(known) {
                 self.reportOnce(.otherCluster(expected: known, found: meta.id))
             } else if meta.minimumSchema > RecordSchema.current {
                 self.reportOnce(.tooOld(requiredSchema: meta.minimumSchema))
@@ -262,12 +270,6 @@ extension ClusterMachine {
             self.everythingIsDirty()
             self.report(.connected(id: id))
         }
-    }
-
-    /// Takes the store as the cluster, as an operator says.
-    mutating func adopt(_ id: String, _ now: Duration) {
-        self.settings.id = id
-        if self.isSeen { self.identify(now, wasConnected: self.isConnected) }
     }
 
     // MARK: This host

@@ -8,6 +8,12 @@ extension ClusterMachine {
         return Set(held).union(self.claiming.keys.filter { self.view.rooms[$0] != nil }).sorted()
     }
 
+    /// Whether another run of a daemon has this host's name: one before this, until its lease ends, or one on another host.
+    public var isNameTaken: Bool {
+        guard self.isConnected, let entry = self.view.hosts[self.settings.host] else { return false }
+        return entry.record?.life != self.settings.record.life
+    }
+
     /// How many rooms of the cluster no host has, as far as this host knows.
     public var ownerless: Int { self.view.rooms.keys.count { self.view.claims[$0] == nil } }
 

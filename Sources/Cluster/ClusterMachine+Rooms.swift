@@ -16,6 +16,7 @@ extension ClusterMachine {
                 if self.holdings[room] != nil { self.assign(room) }
             }
         }
+        self.takeTurns(now)
     }
 
     /// Whether a claim is this host's, under its present lease.
@@ -26,6 +27,17 @@ extension ClusterMachine {
     /// Looks at a room again at a time, or before.
     mutating func wake(_ room: String, at time: Duration) {
         self.due[room] = min(self.due[room] ?? time, time)
+        self.nextDue = min(self.nextDue ?? time, time)
+    }
+
+    /// Looks at the rooms whose time has come.
+    mutating func wakeUp(_ now: Duration) {
+        guard let next = self.nextDue, next <= now else { return }
+        for (room, time) in self.due where time <= now {
+            self.due[room] = nil
+            self.dirty.insert(room)
+        }
+        self.nextDue = self.due.values.min()
     }
 
     // MARK: News
@@ -48,7 +60,9 @@ extension ClusterMachine {
             self.holdings[room]?.isOccupied = isOccupied
             self.holdings[room]?.takesOneMore = takesOneMore
             self.holdings[room]?.areHeard = areHeard
-        case .recording(let pointer): self.holdings[room]?.pointer = pointer
+        case .recording(let pointer):
+            self.noteEnds(room, holding.pointer, pointer)
+            self.holdings[room]?.pointer = pointer
         case .rival(let epoch):
             // A participant can show any epoch: while the store says that the room is ours, that is what counts.
             guard holding.phase == .uncertain, epoch > holding.epoch else { return }
@@ -74,6 +88,16 @@ extension ClusterMachine {
         }
     }
 
+    /// Has the definitions examined again that this host cannot run: their files may have come since.
+    mutating func examineAgain() {
+        for (room, known) in self.verdicts.sorted(by: { $0.key < $1.key }) {
+            guard case .unusable? = known.verdict, let entry = self.view.rooms[room], let record = entry.record,
+                entry.stored.modified == known.revision
+            else { continue }
+            self.actions.append(.examine(room: room, record, known.revision))
+        }
+    }
+
     mutating func examined(_ room: String, _ revision: Revision, _ verdict: RoomVerdict) {
         guard let known = self.verdicts[room], known.revision == revision, known.verdict != verdict else { return }
         self.examinedAs(verdict, room, revision)
@@ -86,7 +110,7 @@ extension ClusterMachine {
     }
 
     /// The definition that this host can run, as the view shows it.
-    private func usable(_ room: String) -> (record: RoomRecord, leavesWhenCutOff: Bool)? {
+    func usable(_ room: String) -> (record: RoomRecord, leavesWhenCutOff: Bool)? {
         guard let entry = self.view.rooms[room], let record = entry.record, let known = self.verdicts[room],
             known.revision == entry.stored.modified, case .usable(let leaves)? = known.verdict
         else { return nil }
@@ -131,48 +155,27 @@ extension ClusterMachine {
 
     private mutating func settleFree(_ room: String, _ now: Duration) {
         self.stuck.remove(room)
+        self.turns[room] = nil
         guard self.isConnected, self.isRegistered, !self.isStopping, !self.busy.contains(room) else {
-            self.unclaimed[room] = nil
+            self.withdraw(room)
             return
         }
         if let claim = self.view.claims[room] {
-            self.unclaimed[room] = nil
+            self.withdraw(room)
             self.settleClaimed(room, claim, now)
             return
         }
-        let usable = self.usable(room)
         let isLocal = self.local[room] != nil && self.view.rooms[room] == nil
-        let owner = self.view.owners[room]
-        guard isLocal || usable != nil else {
-            self.unclaimed[room] = nil
+        guard isLocal || self.usable(room) != nil else {
+            self.withdraw(room)
             return
         }
-        if let problem = owner?.reading.problem {
+        if let problem = self.view.owners[room]?.reading.problem {
+            self.withdraw(room)
             self.reportOnce(.unusable(.owner(room), problem))
             return
         }
-        let since = self.unclaimed[room] ?? now
-        self.unclaimed[room] = since
-        if let record = usable?.record {
-            guard let delay = self.delay(room, record, owner?.record) else {
-                self.stuck.insert(room)
-                return
-            }
-            guard now >= since + delay else {
-                self.wake(room, at: since + delay)
-                return
-            }
-        }
-        self.claim(room, cost: usable?.record.cost ?? self.local[room] ?? 0, now)
-    }
-
-    /// How long this host leaves a room to others that should have it; nil if it cannot have it.
-    private mutating func delay(_ room: String, _ record: RoomRecord, _ owner: OwnerRecord?) -> Duration? {
-        let own = self.settings.host
-        let first = owner.map { $0.next ?? $0.host }
-        let ranking = self.currentPlacement().ranking(of: room, record, first: first)
-        guard let rank = ranking.firstIndex(of: own) else { return nil }
-        return first == own ? .zero : self.settings.claimDelay + self.settings.claimStep * rank
+        self.awaitTurn(room, now)
     }
 
     /// A room that has an owner.
@@ -201,25 +204,15 @@ extension ClusterMachine {
         self.wake(room, at: now + self.settings.handoverLimit)
     }
 
-    /// Sends a claim as the next owner, if not too many are under way.
-    private mutating func claim(_ room: String, cost: Int, _ now: Duration) {
+    /// Sends a claim as the next owner.
+    mutating func claim(_ room: String, _ now: Duration) {
         guard let lease = self.lease else { return }
-        guard self.mayWrite(room, now) else { return }
-        guard self.claiming.count < self.settings.maximumClaims else {
-            self.waitingForTurn.insert(room)
-            return
-        }
-        // A second of claims may be sent at once.
-        let earliest = self.claimSchedule - .seconds(1)
-        guard now >= earliest else {
-            self.wake(room, at: earliest)
-            return
-        }
+        self.writeRetry[room] = nil
         let owner = self.view.owners[room]
         let highest = max(owner?.record?.highestEpoch ?? 0, self.settings.epochs[room] ?? 0)
         guard OwnerRecord.epochs.contains(highest + 1) else { return }
         self.claimSchedule = max(self.claimSchedule, now) + .seconds(1) / self.settings.claimsPerSecond
-        self.claiming[room] = cost
+        self.claiming[room] = self.usable(room)?.record.cost ?? self.local[room] ?? 0
         self.placement = nil
         let local = self.view.rooms[room] == nil ? self.local[room] : nil
         let previous = owner?.record.flatMap { $0.host == self.settings.host ? nil : $0.host }
@@ -245,8 +238,8 @@ extension ClusterMachine {
         )
         holding.leavesWhenCutOff = usable?.leavesWhenCutOff ?? false
         self.holdings[room] = holding
-        self.unclaimed[room] = nil
-        self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, claim.epoch)
+        self.withdraw(room)
+        self.noteEpoch(claim.epoch, of: room)
         self.dirty.insert(room)
         // The watch may be faster than the answer.
         let known = self.previousOwners.removeValue(forKey: room)
@@ -257,7 +250,7 @@ extension ClusterMachine {
     private mutating func take(_ room: String, from previous: String?) {
         guard let epoch = self.holdings[room]?.epoch else { return }
         self.holdings[room]?.phase = .held
-        self.settings.epochs[room] = max(self.settings.epochs[room] ?? 0, epoch)
+        self.noteEpoch(epoch, of: room)
         let known = self.previousOwners.removeValue(forKey: room)
         self.report(.claimed(room: room, epoch: epoch, from: previous ?? known))
     }
@@ -287,6 +280,7 @@ extension ClusterMachine {
             puts.append(
                 RoomWrite.Put(key: .owner(room), value: owner.text, isLeased: false, created: oldOwner?.created)
             )
+            puts += self.endedSeries(room, epoch: owner.epoch)
         }
         var write = RoomWrite(
             kind: kind,
@@ -307,6 +301,7 @@ extension ClusterMachine {
         _ now: Duration
     ) {
         self.busy.remove(room)
+        if case .success(.transacted(let answer)) = result, answer.hasSucceeded { self.haveEnded(room, write.puts) }
         if self.claiming.removeValue(forKey: room) != nil { self.placement = nil }
         self.dirty.formUnion(self.waitingForTurn)
         self.waitingForTurn = []
@@ -617,6 +612,7 @@ extension ClusterMachine {
         guard self.mayWrite(room, now) else { return }
         let owner = self.view.owners[room]
         let pointer = holding.pointer ?? owner?.record?.pointer
+        if self.view.rooms[room] == nil { self.noteEnds(room, pointer, pointer?.ended) }
         let released = OwnerRecord(
             epoch: holding.epoch,
             host: self.settings.host,

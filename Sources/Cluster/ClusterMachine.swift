@@ -44,6 +44,7 @@ public struct ClusterMachine: Sendable {
         case wish(String, WishRecord)
         case budgetLease(room: String, to: String, place: Int)
         case budget(room: String, to: String, place: Int, LeaseID)
+        case series(String, RoomWrite.Put?)
         case memoryLease
         case memory(String)
         case revocation
@@ -95,10 +96,20 @@ public struct ClusterMachine: Sendable {
     var previousOwners: [String: String] = [:]
     /// When the next claim may be sent, if claims were spread evenly; a second of them may be ahead.
     var claimSchedule: Duration = .zero
-    /// Unclaimed rooms, and since when they are.
-    var unclaimed: [String: Duration] = [:]
+    /// Rooms that no host has.
+    var unclaimed: [String: Offer] = [:]
     /// Rooms of them that have no place here.
     var stuck: Set<String> = []
+    /// Rooms of them that this host claims as soon as it may, with its place in their rankings.
+    var turns: [String: Int] = [:]
+    /// When the next of those may be claimed; nil while that is up to answers.
+    var nextTurn: Duration?
+    /// How many rooms without a host each host is offered.
+    var offers: [String: Int] = [:]
+    /// The largest cost of a room that was offered.
+    var largestCost = 0
+    /// How far other hosts are with their claims.
+    var progress: [String: Progress] = [:]
     /// Rooms of this host's own configuration and their costs.
     var local: [String: Int] = [:]
     /// Verdicts on definitions.
@@ -108,6 +119,8 @@ public struct ClusterMachine: Sendable {
     var busyWishes: Set<String> = []
     /// Times at which a room is to be looked at.
     var due: [String: Duration] = [:]
+    /// The first of them, or a time before it.
+    var nextDue: Duration?
     var dirty: Set<String> = []
     var placement: Placement?
 
@@ -124,9 +137,21 @@ public struct ClusterMachine: Sendable {
     var isMemoryBusy = false
     var memoryRetry: Duration?
 
+    /// Since when the hosts of series are away, by series.
+    var orphans: [String: Duration] = [:]
+    /// Series of this host that are brought together, until the store has that.
+    var gathered: Set<String> = []
+    var busySeries: Set<String> = []
+    var seriesRetry: [String: Duration] = [:]
+    /// When a series is to be looked at, if nothing happens before.
+    var nextSeries: Duration?
+    /// What was said of series last; nil before the first time.
+    var toldSeries: (series: [String: SeriesRecord]?, hosts: Set<String>)?
+
     /// Facts that were reported and still hold.
     var reported: Set<ClusterEvent> = []
-    var storeFailure: StoreError?
+    /// Why the store did not do what was asked last; nil once it does.
+    public internal(set) var storeFailure: StoreError?
     var actions: [ClusterAction] = []
 
     /// A host that is in no room and knows nothing of the store.
@@ -149,7 +174,7 @@ public struct ClusterMachine: Sendable {
     /// When `.tick` is due, if nothing happens before; nil when nothing is waited for.
     public var nextDeadline: Duration? {
         guard !self.hasStopped else { return nil }
-        var deadlines: [Duration?] = [self.due.values.min()]
+        var deadlines: [Duration?] = [self.nextDue]
         switch self.leaseState {
         case .none(let retry): if !self.isStopping { deadlines.append(retry) }
         case .granting, .ended: break
@@ -158,8 +183,9 @@ public struct ClusterMachine: Sendable {
             if !lease.isRenewing { deadlines.append(lease.nextRenewal) }
             if !self.isListing { deadlines.append(self.nextListing) }
             if self.isConnected {
-                deadlines += [self.nextBalancing, self.memoryRetry, self.hostRetry]
+                deadlines += [self.nextBalancing, self.memoryRetry, self.hostRetry, self.nextTurn]
                 deadlines.append(self.missing.values.map(\.due).min())
+                deadlines.append(self.nextSeries)
             }
         }
         return deadlines.compactMap { $0 }.min()
@@ -182,18 +208,19 @@ public struct ClusterMachine: Sendable {
         case .wish(let room, let wish):
             self.wishes[room] = wish
             self.dirty.insert(room)
+        case .gathered(let series): if self.view.series[series] != nil { self.gathered.insert(series) }
         case .configure(let record): self.configure(record)
         case .drain(let deadline): self.drain(deadline)
         case .undrain: self.drain(nil)
-        case .adopt(let id): self.adopt(id, now)
         case .stop: self.stop()
         case .tick: break
         }
         self.drive(now)
         if !wasReady, self.isConnected, self.isRegistered { self.everythingIsDirty() }
         if self.freeCapacity > free { self.dirty.formUnion(self.stuck) }
-        for (room, time) in self.due where time <= now { self.dirty.insert(room) }
+        self.wakeUp(now)
         self.settle(now)
+        self.driveSeries(now)
         self.finish(now)
         defer { self.actions.removeAll() }
         return self.actions

@@ -18,9 +18,9 @@ public struct ClusterSettings: Sendable, Hashable {
     public var host: String
     /// The record of this host; `isDraining` and `isStopping` are the machine's.
     public var record: HostRecord
-    /// The id of the cluster, as this host knows it from an earlier run; nil takes the first.
+    /// The id of the cluster, as this host knows it, perhaps from an earlier run; nil takes the first.
     public var id: String?
-    /// The highest epochs that this host knows from its recordings, by room: no lower one is claimed.
+    /// The highest epochs that this host knows, perhaps from an earlier run, by room: no lower one is claimed.
     public var epochs: [String: Int] = [:]
     /// When rooms move.
     public var rebalancing = Rebalancing.empty
@@ -50,6 +50,8 @@ public struct ClusterSettings: Sendable, Hashable {
     var claimDelay = Duration.milliseconds(500)
     /// How much longer each further host waits.
     var claimStep = Duration.milliseconds(300)
+    /// How long a host that has rooms to claim may claim none.
+    var claimPause = Duration.seconds(3)
     /// The most claims without an answer.
     var maximumClaims = 8
     /// The most writes about rooms without an answer, with the claims.
@@ -74,6 +76,8 @@ public struct ClusterSettings: Sendable, Hashable {
     var balancing = Duration.seconds(15)
     /// How long a host must be away to be reported as lost.
     var hostLoss = Duration.seconds(10)
+    /// How long the host that brings a series together must be away before another one does.
+    var gathererLoss = Duration.seconds(60)
     /// How long the store remembers an event that was reported.
     var memory = Duration.seconds(7200)
 

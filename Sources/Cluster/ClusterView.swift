@@ -58,6 +58,8 @@ public struct ClusterView: Sendable {
     public private(set) var claims: [String: Entry<ClaimRecord>] = [:]
     /// Last owners by room.
     public private(set) var owners: [String: Entry<OwnerRecord>] = [:]
+    /// Series that are to be brought together, by their ids.
+    public private(set) var series: [String: Entry<SeriesRecord>] = [:]
     /// The occupied places of the budget of moves.
     public private(set) var moves: Set<Int> = []
     /// Keys that no host of this version writes, at most `maximumForeignKeys`.
@@ -150,6 +152,7 @@ public struct ClusterView: Sendable {
         keys += self.hosts.keys.map { .host($0) }
         keys += self.claims.keys.map { .claim($0) }
         keys += self.owners.keys.map { .owner($0) }
+        keys += self.series.keys.map { .series($0) }
         keys += self.revisions.keys
         return keys
     }
@@ -165,6 +168,7 @@ public struct ClusterView: Sendable {
         case .host(let host): self.hosts[host]?.stored
         case .claim(let room): self.claims[room]?.stored
         case .owner(let room): self.owners[room]?.stored
+        case .series(let id): self.series[id]?.stored
         case .move, .said: nil
         }
     }
@@ -208,6 +212,7 @@ public struct ClusterView: Sendable {
         case .owner(let room):
             self.owners[room] = Entry(value)
             change.rooms.insert(room)
+        case .series(let id): self.series[id] = Entry(value)
         case .move(let number):
             self.moves.insert(number)
             self.revisions[key] = value.modified
@@ -246,6 +251,7 @@ public struct ClusterView: Sendable {
         case .owner(let room):
             self.owners[room] = nil
             change.rooms.insert(room)
+        case .series(let id): self.series[id] = nil
         case .move(let number):
             self.moves.remove(number)
             self.revisions[key] = nil

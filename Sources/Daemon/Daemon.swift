@@ -145,14 +145,22 @@ public struct Daemon: Sendable {
         let (listening, listens) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (reachable, reaches) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let (sharing, shares) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let cluster = self.cluster(supervisor, bus, life: life)
+        let (series, seriesFeed) = AsyncStream.makeStream(
+            of: SeriesGathering.Orders.self,
+            bufferingPolicy: .bufferingNewest(1)
+        )
+        let cluster = await self.cluster(supervisor, bus, catalogue, life: life) { seriesFeed.yield($0) }
         if let cluster { registry.onScrape { metrics.cluster(cluster.measurement) } }
+        let peers = cluster.flatMap { cluster in
+            self.configuration.cluster.map { ClusterPeers(of: cluster, $0) }
+        }
         let backend = DaemonBackend(
             supervisor: supervisor,
             store: store,
             reloader: reloader,
             dispatcher: webhooks,
             cluster: cluster,
+            peers: peers,
             version: self.version
         )
         registry.onScrape { metrics.eventSubscribers(events.streamCount) }
@@ -173,14 +181,8 @@ public struct Daemon: Sendable {
         await reloader.serve(control)
         // Before the HTTP API listens: a room of the configuration is never unknown to it.
         await supervisor.takeUpRooms()
-        let gathering = cluster.map { self.gathering($0, store) }
-        if let cluster, let gathering {
-            await supervisor.join {
-                cluster.note($0)
-            } gather: {
-                gathering.gather($0)
-            }
-        }
+        let gathering = cluster.flatMap { self.gathering($0, self.rooms(of: supervisor), store, series) }
+        if let cluster { await supervisor.join { cluster.note($0) } }
         let janitor = Janitor(
             supervisor: supervisor,
             store: store,
@@ -224,38 +226,66 @@ public struct Daemon: Sendable {
     }
 
     /// This host in its cluster; `nil` where it shares no rooms.
-    private func cluster(_ supervisor: Supervisor, _ bus: EventBus, life: String) -> ClusterService? {
+    private func cluster(
+        _ supervisor: Supervisor,
+        _ bus: EventBus,
+        _ catalogue: Catalogue,
+        life: String,
+        onSeries: @escaping @Sendable (SeriesGathering.Orders) -> Void
+    ) async -> ClusterService? {
         guard let cluster = self.configuration.cluster else { return nil }
+        let fact = ClusterMemory.fact(of: cluster.name)
+        var memory = ClusterMemory()
+        do {
+            memory = try await catalogue.remembered(ClusterMemory.self, as: fact) ?? memory
+        } catch {
+            self.logger.error(
+                "what this host knew of its cluster is not known",
+                metadata: .tagged([.errorMessage: "\(error)"])
+            )
+        }
         return ClusterService(
             settings: ClusterSettings(cluster, version: self.version, life: life),
+            memory: memory,
             store: EtcdClient(EtcdConfiguration(cluster)),
-            host: ClusterRooms(
-                cluster: cluster.name,
-                supervisor: supervisor,
-                values: self.values,
-                logger: self.logger
-            ),
+            host: self.rooms(of: supervisor),
             logger: self.logger,
-            onEvent: { bus.publish($0, host: cluster.host) }
+            onEvent: { bus.publish($0, host: cluster.host) },
+            keep: { try await catalogue.remember($0, as: fact) },
+            onSeries: onSeries
         )
     }
 
-    /// Brings recordings of the cluster's rooms together on this host.
-    private func gathering(_ cluster: ClusterService, _ store: RecordingStore) -> SeriesGathering {
-        let own = self.configuration.cluster?.host
-        let token = self.configuration.cluster?.token
+    private func rooms(of supervisor: Supervisor) -> ClusterRooms {
+        ClusterRooms(
+            cluster: self.configuration.cluster?.name ?? "",
+            supervisor: supervisor,
+            values: self.values,
+            logger: self.logger
+        )
+    }
+
+    /// Brings recordings of the cluster's rooms together on this host; `nil` where it shares none.
+    private func gathering(
+        _ cluster: ClusterService,
+        _ rooms: ClusterRooms,
+        _ store: RecordingStore,
+        _ orders: AsyncStream<SeriesGathering.Orders>
+    ) -> SeriesGathering? {
+        guard let configuration = self.configuration.cluster else { return nil }
+        let (own, token) = (configuration.host, configuration.token)
         let client = HTTPClient(
-            trustedCertificatesFile: self.configuration.cluster?.authority,
+            trustedCertificatesFile: configuration.authority,
             lane: HTTPClient.Lane("gathering")
         )
         return SeriesGathering(
             store: store,
-            hosts: {
-                await cluster.view.hosts.sorted { $0.key < $1.key }.compactMap { name, host in
-                    guard name != own, let url = host.record?.url else { return nil }
-                    return PeerHost(name: name, url: url, token: token, client: client)
-                }
-            },
+            cluster: configuration.name,
+            host: own,
+            orders: orders,
+            hosts: { PeerHost.others(than: own, in: await cluster.view, token: token, client: client) },
+            export: { await rooms.seriesExport(of: $0, $1) },
+            gathered: { cluster.note(.gathered(series: $0)) },
             logger: self.logger
         )
     }
@@ -307,7 +337,8 @@ extension BearerToken {
     /// What the configuration file says of a token; its text is hashed here and kept nowhere.
     init(_ token: APIToken) {
         switch token.credential {
-        case .plain(let secret): self.init(name: token.name, secret: secret.value, scopes: token.scopes)
+        case .plain(let secret):
+            self.init(name: token.name, secret: secret.value, scopes: token.scopes, isOfHosts: token.isOfHosts)
         case .sha256(let hash): self.init(name: token.name, sha256: hash, scopes: token.scopes)
         }
     }

@@ -232,14 +232,26 @@ public struct Rclone: Sendable {
         }
     }
 
+    /// The names of the folders in a folder; none where there is no such folder.
+    public func folders(in folder: String) async throws(RemoteFailure) -> [String] {
+        let command = ["lsf", "--dirs-only", Self.shown(folder)]
+        let (code, output, words) = try await self.run(command, limit: .seconds(600))
+        if code == 3 { return [] }
+        guard code == 0 else { throw RemoteFailure(words: words, exitCode: code) }
+        return String(decoding: output, as: UTF8.self).split(separator: "\n").map { String($0.dropLast()) }
+    }
+
     /// The bytes of a small file.
     public func read(_ place: String) async throws(RemoteFailure) -> [UInt8] {
         [UInt8](try await self.call(["cat", place], limit: Self.callLimit))
     }
 
     /// Copies a folder of the remote to a path; files that are there already and are the same are not copied again.
-    public func fetch(_ folder: String, to path: String) async throws(RemoteFailure) {
-        _ = try await self.call(["copy", folder, path], limit: .seconds(86_400))
+    ///
+    /// - Parameter patterns: the files that are copied, as rclone's filters name them; all if there are none.
+    public func fetch(_ folder: String, to path: String, only patterns: [String] = []) async throws(RemoteFailure) {
+        let filters = patterns.flatMap { ["--include", $0] }
+        _ = try await self.call(["copy", folder, path] + filters, limit: .seconds(86_400))
     }
 
     // MARK: Processes

@@ -131,6 +131,8 @@ public struct ExportReport: Sendable, Hashable, Codable {
     public var isPart = false
     /// How the clocks of a series' hosts were joined; `nil` where one host recorded.
     public var joined: [ClockJoin]?
+    /// Stretches of a series of several owners in which none of them recorded anything; not in JSON, where each track has its own.
+    public var gaps: [Gap] = []
     /// The ids of the recordings of a series that it was made of; not in JSON.
     public var recordings: [String]?
     /// Events of the call, in order of time; at most `maximumEvents`.

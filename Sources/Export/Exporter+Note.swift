@@ -55,9 +55,13 @@ extension Exporter {
                 earlier: earlier,
                 export: index == 0 ? digest : nil
             )
+            if index == 0, case .series(let series) = subject, series.isOfSeveralOwners {
+                certificate.note(.init(.note, .seriesParts, file: digest?.name, series.parts(of: report.recordings)))
+            }
             for join in index == 0 ? report.joined ?? [] : [] {
                 certificate.note(.init(.note, .clocksJoined, file: digest?.name, join.text))
             }
+            for gap in index == 0 ? report.gaps : [] { certificate.note(.ofSeries(gap, in: digest?.name)) }
             let prefix = subject.prefix(index)
             let damaged = Set(certificate.findings(.damage).compactMap { $0.file.map { prefix + $0 } })
             for index in report.tracks.indices {

@@ -123,7 +123,10 @@ public enum Exporter {
         var report = Self.report(contents, merge, layout: spec.layout.name, start: start, file: file)
         report.warnings = input.warnings + report.warnings + warnings
         report.isPart = contents.isPart(spec)
-        if case .series(let series) = subject { report.recordings = series.segments.map(\.folder.id.rawValue) }
+        if case .series(let series) = subject {
+            report.recordings = series.segments.map(\.folder.id.rawValue)
+            report.gaps = series.isOfSeveralOwners ? report.emptyStretches : []
+        }
         report.joined = contents.seriesJournal.flatMap { $0.joins.isEmpty ? nil : $0.joins }
         report.events = Array((events?.events ?? []).prefix(ExportReport.maximumEvents))
         if let warning = events?.warning { report.warnings.append(warning) }

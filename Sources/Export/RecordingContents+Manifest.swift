@@ -27,6 +27,7 @@ extension RecordingContents {
         manifest.displayName = self.history.started?.displayName
         manifest.series = self.series?.id
         manifest.segment = self.series?.segment
+        manifest.claim = self.history.started?.claim
         manifest.tags = self.history.tags.isEmpty ? nil : self.history.tags
         manifest.notes = self.history.notes
         manifest.parts = self.history.parts.map { Manifest.Part(number: $0.number, host: $0.host, start: $0.utc) }
@@ -122,7 +123,8 @@ extension Manifest {
                 bytes: report.bytes,
                 isPart: report.isPart,
                 recordings: report.recordings,
-                joined: report.joined
+                joined: report.joined,
+                gaps: report.gaps.isEmpty ? nil : report.gaps
             )
         )
     }

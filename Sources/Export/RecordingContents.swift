@@ -27,7 +27,7 @@ struct RecordingContents {
     private(set) var shown = ShownNames([])
     var packets: [Int: PacketsCounted] = [:]
     /// The sizes of a track's frames, each once, as they came; bounded.
-    private(set) var sizes: [Int: [PictureSize]] = [:]
+    private(set) var sizes: [Int: [VideoSize]] = [:]
     /// How a track's frames are turned.
     private var turns: [Int: VideoTurns] = [:]
     /// Events of the call in the journal.
@@ -205,7 +205,7 @@ struct RecordingContents {
 
     private mutating func noteSize(_ change: FormatChanged) {
         guard let width = change.width, let height = change.height else { return }
-        let size = PictureSize(width: width, height: height)
+        let size = VideoSize(width: width, height: height)
         var sizes = self.sizes[change.track] ?? []
         guard sizes.count < Self.mostSizes, !sizes.contains(size) else { return }
         sizes.append(size)

@@ -7,7 +7,7 @@ public enum RecordingLimit: Sendable, Hashable, CaseIterable {
     /// No limit.
     case everything
     /// Audio, without video.
-    case soundOnly
+    case audioOnly
     /// No recording.
     case nothing
 
@@ -17,7 +17,7 @@ public enum RecordingLimit: Sendable, Hashable, CaseIterable {
         switch self {
         case .everything: return record
         case .nothing: return nil
-        case .soundOnly:
+        case .audioOnly:
             record.video = false
             return record.audio ? record : nil
         }

@@ -75,6 +75,11 @@ public enum Runtime {
         CTapedeck_use_idle_disk_time()
     }
 
+    /// The kernel begins to write what is dirty of a file; errors are those of the file's next synchronisation.
+    public static func beginWriting(_ descriptor: Int32) {
+        CTapedeck_begin_writing(descriptor)
+    }
+
     /// Starts counting live GStreamer objects: elements, pads, buses, clocks.
     ///
     /// For tests and soak runs.

@@ -29,6 +29,8 @@ final class OpenTrack {
     private(set) var pauseReason = RefusalReason.disk
     /// Files that the disk may have lost units of.
     var failures = FailurePause()
+    /// When it sent, as other sources of its sender did.
+    var turns = SourceTurns()
     /// How often its clock may restart.
     var restarts = RestartLimit()
     /// Its file, or the next one, is among those that its participant may begin.

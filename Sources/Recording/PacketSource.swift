@@ -62,6 +62,8 @@ public struct PacketOutcomes: Sendable, Hashable {
     public var waiting: UInt64 = 0
     /// Packets whose padding looks like media, in addition to what became of them.
     public var doubtful: UInt64 = 0
+    /// Frames that a server lost, by their numbers; none of the packets.
+    public var skipped: UInt64 = 0
 
     /// No packets.
     public init() {}

@@ -164,9 +164,9 @@ public struct PrerollBuffer: Sendable {
     /// If so, the request counts as sent.
     public mutating func keyframeIsDue(track id: UInt64, now: Int64) -> Bool {
         let track = self.tracks[id] ?? Track()
-        let hasPictures = !track.groups.isEmpty
-        let distance = hasPictures ? min(self.span, Self.maximumKeyframeDistance) : 1_000_000_000
-        let last = hasPictures ? max(track.lastKeyframe ?? .min, track.lastRequest ?? .min) : track.lastRequest
+        let hasVideo = !track.groups.isEmpty
+        let distance = hasVideo ? min(self.span, Self.maximumKeyframeDistance) : 1_000_000_000
+        let last = hasVideo ? max(track.lastKeyframe ?? .min, track.lastRequest ?? .min) : track.lastRequest
         if let last, last != .min, now &- last < distance { return false }
         self.tracks[id, default: Track()].lastRequest = now
         return true

@@ -36,6 +36,12 @@ public struct ReceivedTrack: Sendable, Hashable {
             && self.codec != other.codec
     }
 
+    /// Whether both are sources of one m-line, in one codec.
+    func isOfSender(of other: ReceivedTrack) -> Bool {
+        self.participant == other.participant && self.connection == other.connection && self.mid == other.mid
+            && self.codec == other.codec
+    }
+
     /// A track with each part given.
     public init(
         participant: String,

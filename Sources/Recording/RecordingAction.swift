@@ -78,6 +78,11 @@ public struct SynchronisationRound: Sendable {
 
     let recordings: [Files]
 
+    /// Files whose content `perform` forces to the disk.
+    public var files: [File] {
+        self.recordings.flatMap { $0.tracks.map(\.file) + [$0.lines].compactMap(\.self) }
+    }
+
     /// Forces each to the disk, and waits for it; returns the failures, and the recordings that are gone.
     ///
     /// Any thread. If a recording's folder is gone, its other failures are not reported.

@@ -248,10 +248,10 @@ extension RecordingSession {
         for id in self.countedConnections {
             let accounts = self.accounts(of: id)
             self.unrecorded.note(accounts + (self.older == nil ? [] : self.accounts(of: id, ofOlder: true)), of: id)
-            for account in accounts where account.refusedPackets > 0 || account.doubtful != nil {
+            for account in accounts where account.refusedPackets > 0 || account.hasLoss {
                 let key = SourceKey(account)
                 let isFirst = self.accountSchedules[key] == nil
-                let refused = account.refusedPackets &+ (account.doubtful ?? 0)
+                let refused = account.refusedPackets &+ (account.doubtful ?? 0) &+ (account.skipped ?? 0)
                 let isDue = self.accountSchedules[key, default: AccountSchedule()].isDue(refused, at: now)
                 if isDue { recording.journal.note(.sourceCounted(account), monotonicNanoseconds: now) }
                 // A source that just began has no packet in a file yet.

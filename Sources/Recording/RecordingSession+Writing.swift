@@ -181,6 +181,10 @@ extension RecordingSession {
             track.awaitsKeyframe = false
         }
         let isCutOff = isBehind && self.cross(unit.unit, startsFile: isWholeKeyframe || !track.isVideo, track)
+        if isWholeKeyframe || !track.isVideo, !isBehind, self.isNextTurn(of: track, now) {
+            track.turns.count += 1
+            self.startNextFile(track, now, reason: "another source of its sender sent in between")
+        }
         if track.writer == nil, self.admits(track, now) { self.startFile(track, now) }
         guard let writer = track.writer else {
             return .refused(track.resumesAt == nil ? .disk : track.pauseReason)
@@ -213,6 +217,7 @@ extension RecordingSession {
                     track.keyframes.keyframeArrived(at: UInt64(clamping: now))
                 }
                 if isCutOff { self.note(damage, unit.unit, track) }
+                track.turns.unitTaken(at: now)
                 self.taken(track)
                 return .taken(bytes: unit.bytes.count)
             case .kept:
@@ -331,6 +336,16 @@ extension RecordingSession {
         track.writer = nil
         track.keyframes = KeyframePolicy(trackAppearedAt: UInt64(clamping: now))
         self.startFile(track, now)
+    }
+
+    /// Whether another source of the same sender began to send after this track had stopped: then the track continues in another
+    /// file, and an export can put the files of both into one track, one after the other.
+    private func isNextTurn(of track: OpenTrack, _ now: Int64) -> Bool {
+        guard track.writer != nil, self.older == nil, track.turns.mayBegin(at: now) else { return false }
+        return self.tracks.values.contains { other in
+            other.id != track.id && other.received.isOfSender(of: track.received)
+                && other.turns.began(after: track.turns)
+        }
     }
 
     /// Whether a track may begin another file; if not, nothing of it is recorded until its participant may begin one.

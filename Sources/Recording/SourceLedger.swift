@@ -37,6 +37,7 @@ struct SourceLedger {
         var refused: [RefusalReason: RefusedPackets] = [:]
         var (before, recorded, empty, waiting) = (UInt64(0), UInt64(0), UInt64(0), UInt64(0))
         let doubtful = self.parts.reduce(0) { $0 &+ $1.share.outcomes.doubtful }
+        let skipped = self.parts.reduce(0) { $0 &+ $1.share.outcomes.skipped }
         for part in self.parts {
             let outcomes = part.share.outcomes
             for (reason, figure) in part.share.account.refused {
@@ -85,6 +86,7 @@ struct SourceLedger {
             empty: empty,
             waiting: waiting,
             doubtful: doubtful > 0 ? doubtful : nil,
+            skipped: skipped > 0 ? skipped : nil,
             refused: refused,
             isFinal: self.isFinal
         )

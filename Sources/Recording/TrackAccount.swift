@@ -56,6 +56,7 @@ extension PacketOutcomes {
         result.incomplete = self.incomplete &- min(self.incomplete, earlier.incomplete)
         result.undecodable = self.undecodable &- min(self.undecodable, earlier.undecodable)
         result.doubtful = self.doubtful &- min(self.doubtful, earlier.doubtful)
+        result.skipped = self.skipped &- min(self.skipped, earlier.skipped)
         result.queueFull = self.queueFull &- min(self.queueFull, earlier.queueFull)
         return result
     }

@@ -89,8 +89,8 @@ enum Renderer {
             let frameNanoseconds = 1_000_000_000 / rate
             for frame in 0..<frames {
                 let samples = (frame + 1) * 48_000 / rate - frame * 48_000 / rate
-                let (sound, powers) = mixer.read(frames: Int(samples))
-                try writer.add(limiter.push(sound))
+                let (audio, powers) = mixer.read(frames: Int(samples))
+                try writer.add(limiter.push(audio))
                 let now = frame * 1_000_000_000 / rate
                 speakers.note(powers, at: now, frame: frameNanoseconds)
                 turns.note(speakers.speaker, at: now)
@@ -122,7 +122,7 @@ enum Renderer {
         }
 
         /// Mixes the audio of all participants.
-        func sound(_ audio: ExportSpec.Audio) throws -> ExportReport {
+        func audio(_ audio: ExportSpec.Audio) throws -> ExportReport {
             let total = (self.input.durationNanoseconds * 48 + 999_999) / 1_000_000
             let gain = try self.gain(samples: total, to: audio.loudness)
             let share = gain.measured == nil ? 0 : Renderer.measuringShare

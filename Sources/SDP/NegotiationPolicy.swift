@@ -31,6 +31,8 @@ public struct NegotiationPolicy: Sendable, Hashable {
     public var usesOpusFEC = true
     /// Whether they do for Opus that pauses in silence (`usedtx`).
     public var usesOpusDTX = false
+    /// Our claim to the room, which our descriptions show to other recorders; `nil` for a room that no cluster shares.
+    public var claim: RoomClaim?
     /// Whether the peer's order of codecs decides, instead of ours.
     public var honoursOfferOrder: Bool
     /// The media stream id of what we send, a token.

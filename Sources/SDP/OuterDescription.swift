@@ -94,6 +94,7 @@ extension NegotiationState {
             // Two recorders know each other by it (RFC 8866 section 6.3).
             .attribute("tool", "tapedeck"),
         ]
+        if let claim = self.policy.claim { lines.append(.attribute("tapedeck-claim", claim.text)) }
         let bundled = self.bundleOrder.compactMap { self.sections[$0].mid }
         if !bundled.isEmpty { lines.append(.attribute("group", "BUNDLE \(bundled.joined(separator: " "))")) }
         lines.append(.attribute("ice-options", "trickle"))

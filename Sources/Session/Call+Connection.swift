@@ -65,7 +65,9 @@ extension Call {
                 self.send(answer, as: .answer(to: self.peer, sdp: answer.text), &context)
                 // Answered all the same: the other one learns from it who we are.
                 if let remote = connection.remote, context.isOtherRecorder(remote) {
-                    self.meetOtherRecorder(yields: true, &context)
+                    let own = context.configuration.claim?.epoch ?? 0
+                    let isAhead = context.rivalEpoch(remote).map { $0 < own } ?? false
+                    self.meetOtherRecorder(remote, yields: !isAhead, &context)
                 }
             }
         }

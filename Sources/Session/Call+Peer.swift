@@ -117,7 +117,9 @@ extension Call {
             context.ignore(.refusedPeer, self.peer, "answer")
             return self.endFailed(reason: "the peer's fingerprint failed before", &context)
         }
-        guard !context.isOtherRecorder(answer.identity) else { return self.meetOtherRecorder(yields: false, &context) }
+        guard !context.isOtherRecorder(answer.identity) else {
+            return self.meetOtherRecorder(answer.identity, yields: false, &context)
+        }
         self.greet(&context)
         self.apply(answer: answer, on: connection.id, &context)
     }
@@ -134,11 +136,12 @@ extension Call {
         }
     }
 
-    /// Ends the call with another recorder; the one that came later answered, and leaves the room where space is short.
-    mutating func meetOtherRecorder(yields: Bool, _ context: inout CallContext) {
+    /// Ends the call with another recorder; the one that came later answered, and leaves the room where space is short, unless it is
+    /// the next owner of the room.
+    mutating func meetOtherRecorder(_ other: DescriptionIdentity, yields: Bool, _ context: inout CallContext) {
         self.end(reason: "it is a recorder like us", &context)
         self.isAnnounced = false
-        context.report(.otherRecorderFound(self.peer))
+        context.report(.otherRecorderFound(self.peer, epoch: context.rivalEpoch(other)))
         if yields { context.emit(.send(.yield)) }
     }
 
@@ -211,7 +214,15 @@ extension Call {
 
 extension CallContext {
     /// Whether nothing would flow between the writer and us, because both are recorders.
-    func isOtherRecorder(_ identity: DescriptionIdentity) -> Bool { !self.configuration.sends && identity.isOfRecorder }
+    func isOtherRecorder(_ identity: DescriptionIdentity) -> Bool {
+        self.rivalEpoch(identity) != nil || !self.configuration.sends && identity.isOfRecorder
+    }
+
+    /// The epoch under which another host of our cluster is in our room; `nil` if the writer is none.
+    func rivalEpoch(_ identity: DescriptionIdentity) -> Int? {
+        guard identity.isOurs, let own = self.configuration.claim, let other = identity.claim else { return nil }
+        return own.room == other.room ? other.epoch : nil
+    }
 }
 
 extension DescriptionIdentity {

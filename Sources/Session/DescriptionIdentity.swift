@@ -15,6 +15,8 @@ struct DescriptionIdentity: Equatable, Sendable {
     private(set) var usernameFragments: Set<String> = []
     /// Whether Tapedeck wrote the text (`a=tool`, RFC 8866 section 6.3).
     private(set) var isOurs = false
+    /// The claim of a host of a cluster to the room.
+    private(set) var claim: RoomClaim?
     /// Whether the writer sends on any m-line, or wants to.
     private(set) var sends = false
 
@@ -39,6 +41,7 @@ struct DescriptionIdentity: Equatable, Sendable {
             case ("ice-ufrag", let value?):
                 if self.usernameFragments.count < Self.limit { self.usernameFragments.insert(value.trimmed) }
             case ("tool", "tapedeck"?): self.isOurs = true
+            case ("tapedeck-claim", let value?): self.claim = RoomClaim(value.trimmed)
             case ("sendrecv", nil), ("sendonly", nil): self.sends = true
             default: break
             }

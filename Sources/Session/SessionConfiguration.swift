@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import SDP
 internal import Signalling
 
 /// Limits and times of one room session.
 public struct SessionConfiguration: Equatable, Sendable {
     /// Whether we send anything; if not, a peer that is a recorder like us is not called.
     public var sends = true
+    /// Our claim to the room.
+    ///
+    /// Another host that claims it is not called, whatever it sends. If its claim is an earlier one, we stay.
+    public var claim: RoomClaim?
     /// Peers served at the same time, 1 and up; more are ignored and reported.
     ///
     /// With two tracks of each there is room in a recording for those who come again: it has 125 at most.

@@ -33,8 +33,8 @@ public enum SessionEvent: Equatable, Sendable {
     /// ICE looks for another path.
     case peerDisconnected(PeerID, ConnectionID)
     /// The peer is a recorder like us: no media would flow, so there is no call with it, and it does not count as a
-    /// participant.
-    case otherRecorderFound(PeerID)
+    /// participant. The epoch is that of another host of our cluster.
+    case otherRecorderFound(PeerID, epoch: Int?)
     /// Nothing is heard from the peer.
     case peerStale(PeerID, ConnectionID)
     /// A disconnected or stale peer is back on the same connection.

@@ -22,7 +22,8 @@ public final class File: Sendable, Source {
 
     /// The path it was opened with.
     public let path: String
-    private let descriptor: Int32
+    /// For system calls of others, while they have the file.
+    public let descriptor: Int32
 
     /// A path that leads to this file in this process, also when it has no name any more (proc(5), `/proc/self/fd`).
     public var namelessPath: String { "/proc/self/fd/\(self.descriptor)" }

@@ -50,6 +50,8 @@ public struct Manifest: Sendable, Hashable, Codable {
         public var recordings: [String]?
         /// How the clocks of a series' hosts were joined; `nil` where one host recorded.
         public var joined: [ClockJoin]?
+        /// Stretches of a series of several owners in which none of them recorded anything; `nil` without one.
+        public var gaps: [Certificate.Span]?
 
         /// An export with each part given.
         public init(
@@ -59,7 +61,8 @@ public struct Manifest: Sendable, Hashable, Codable {
             bytes: UInt64,
             isPart: Bool = false,
             recordings: [String]? = nil,
-            joined: [ClockJoin]? = nil
+            joined: [ClockJoin]? = nil,
+            gaps: [Certificate.Span]? = nil
         ) {
             self.file = file
             self.layout = layout
@@ -68,10 +71,11 @@ public struct Manifest: Sendable, Hashable, Codable {
             self.isPart = isPart ? true : nil
             self.recordings = recordings
             self.joined = joined
+            self.gaps = gaps
         }
 
         private enum CodingKeys: String, CodingKey {
-            case file, layout, bytes, recordings, joined
+            case file, layout, bytes, recordings, joined, gaps
             case isPart = "part"
             case durationNanoseconds = "duration_ns"
         }
@@ -93,6 +97,8 @@ public struct Manifest: Sendable, Hashable, Codable {
     public var series: String?
     /// Which of the series it is, from 1.
     public var segment: Int?
+    /// The claim of the host that recorded it; `nil` for a room that no cluster shares.
+    public var claim: RecordingClaim?
     /// Words to find it by.
     public var tags: [String]?
     /// Notes about the recording.

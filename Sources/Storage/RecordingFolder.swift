@@ -44,7 +44,7 @@ public struct RecordingFolder: Sendable, Hashable {
         id: RecordingID = .random(),
         changed: (String) -> Void = { _ in }
     ) throws(StorageError) -> RecordingFolder {
-        let parent = recordings(of: storage) + "/" + Sanitiser.pathComponent(room, fallback: "room")
+        let parent = Self.path(ofRoom: room, in: storage)
         try makeDirectories(parent, changed: changed)
         let path = "\(parent)/\(start.compact)-\(id)"
         try makeDirectory(path, changed: changed)
@@ -127,6 +127,16 @@ public struct RecordingFolder: Sendable, Hashable {
         }
     }
 
+    /// The recordings of a room, which may be called anything, in any order; symbolic links are left out.
+    public static func list(storage: String, room: String) throws(StorageError) -> [RecordingFolder] {
+        try Self.list(room: Self.path(ofRoom: room, in: storage))
+    }
+
+    /// The folder of a room's recordings.
+    public static func path(ofRoom room: String, in storage: String) -> String {
+        recordings(of: storage) + "/" + Sanitiser.pathComponent(room, fallback: "room")
+    }
+
     private static func list(room: String) throws(StorageError) -> [RecordingFolder] {
         try Self.entries(of: room).compactMap { RecordingFolder(named: "\(room)/\($0)") }
             .filter { !Self.isLink($0.path) && !Self.isLink($0.tracksPath) }
@@ -184,6 +194,9 @@ public struct RecordingFolder: Sendable, Hashable {
         self.id = id
         self.compactStart = compactStart
     }
+
+    /// The id in the name of a recording's folder; `nil` for any other name.
+    public static func id(ofName name: String) -> RecordingID? { RecordingFolder(named: name)?.id }
 
     /// Reads start and id from the folder's name.
     init?(named path: String) {

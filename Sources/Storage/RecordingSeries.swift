@@ -54,14 +54,30 @@ public struct RecordingSeries: Sendable, Hashable {
     /// - Throws: what the system says about the folder of the room.
     public static func find(_ folder: RecordingFolder) throws(StorageError) -> RecordingSeries? {
         guard let id = Journal.beginning(of: folder)?.series else { return nil }
+        return Self.find(id, in: try folder.ofSameRoom(), preferred: folder)
+    }
+
+    /// The series with an id, as far as it is in a room's folder; `nil` if nothing is.
+    ///
+    /// - Throws: what the system says about the folder of the room.
+    public static func find(_ id: String, storage: String, room: String) throws(StorageError) -> RecordingSeries? {
+        let folders = try RecordingFolder.list(storage: storage, room: room)
+        return Self.find(id, in: folders.sorted { $0.compactStart < $1.compactStart }, preferred: nil)
+    }
+
+    private static func find(
+        _ id: String,
+        in folders: [RecordingFolder],
+        preferred: RecordingFolder?
+    ) -> RecordingSeries? {
         var segments: [Place: Segment] = [:]
         var doubles: [RecordingFolder] = []
-        for other in try folder.ofSameRoom() {
+        for other in folders {
             guard let record = Journal.beginning(of: other), record.series == id else { continue }
             let place = Place(epoch: max(0, record.claim?.epoch ?? 0), number: record.segment ?? 1)
             guard (1...Self.highestNumber).contains(place.number) else { continue }
             // The requested recording counts, even if it is a copy.
-            if segments[place] == nil || other == folder {
+            if segments[place] == nil || other == preferred {
                 let segment = Segment(number: place.number, epoch: place.epoch, host: record.host, folder: other)
                 if let earlier = segments.updateValue(segment, forKey: place) { doubles.append(earlier.folder) }
             } else {

@@ -64,7 +64,7 @@ struct CameraCommand: AsyncParsableCommand {
     var codec: PreferredCodec?
 
     @Option(help: "Video size in pixels, even numbers of at least 320x180. Default: 1280x720.")
-    var size: PictureSize?
+    var size: VideoSize?
 
     @Option(help: "Frames per second, 1 to 60. Default: 30.")
     var fps: Int?

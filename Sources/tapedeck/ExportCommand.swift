@@ -150,7 +150,7 @@ struct ExportCommand: AsyncParsableCommand {
             return .tracks(.init(container: container, switches: Set(self.switches)))
         case .browser: return .browser
         case .grid:
-            let size = self.size.flatMap { PictureSize($0) }
+            let size = self.size.flatMap { VideoSize($0) }
             if let text = self.size, size == nil {
                 throw ValidationError("'\(text)' is not a size: write for example 1280x720")
             }

@@ -58,7 +58,7 @@ struct ProbeCommand: AsyncParsableCommand {
     var codec: PreferredCodec = .vp8
 
     @Option(help: "Video size in pixels, even numbers of at least 320x180.")
-    var size = PictureSize(width: 640, height: 360)
+    var size = VideoSize(width: 640, height: 360)
 
     @Option(help: "Frames per second, 5 to 60.")
     var fps = 30
@@ -164,7 +164,7 @@ struct ProbeCommand: AsyncParsableCommand {
             ("repeated", frames.repeated), ("unreadable", frames.unreadable),
         ].map { (ProbeMetric.frames, [$0.0], Double($0.1)) }
         values += [("received", report.sound.packets), ("lost", report.sound.lost)].map {
-            (ProbeMetric.soundPackets, [$0.0], Double($0.1))
+            (ProbeMetric.audioPackets, [$0.0], Double($0.1))
         }
         values.append((ProbeMetric.freezes, [], Double(report.freezes.count)))
         values.append((ProbeMetric.frozen, [], report.freezes.milliseconds / 1000))

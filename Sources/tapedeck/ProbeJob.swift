@@ -182,7 +182,7 @@ struct ProbeJob: Sendable {
                 joinNanoseconds: stage.joinNanoseconds,
                 firstFrameNanoseconds: Int64(clamping: first),
                 endNanoseconds: stage.endNanoseconds,
-                pictures: sending.pictures.compactMap { picture in
+                pictures: sending.frames.compactMap { picture in
                     picture.writtenNanoseconds.map {
                         ProbeObservation.Picture(
                             nanoseconds: picture.nanoseconds,
@@ -193,8 +193,8 @@ struct ProbeJob: Sendable {
                     }
                 },
                 beeps: sending.beeps,
-                soundPackets: sound.reduce(0) { $0 + $1.units },
-                lostSoundPackets: sound.reduce(0) { $0 + $1.lostPackets }
+                audioPackets: sound.reduce(0) { $0 + $1.units },
+                lostAudioPackets: sound.reduce(0) { $0 + $1.lostPackets }
             )
         }
         guard let report = ProbeObservation.ours(observations).flatMap(ProbeReport.init) else {

@@ -232,7 +232,7 @@ struct RecordJob: Sendable {
     /// Completes every file, however long the disk takes: the export is what the command is for.
     ///
     /// Says that it waits, so that a user who cannot wait interrupts it; `tapedeck export` continues from there.
-    private func finish(_ recorder: RecorderThread, reason: String) async throws {
+    private func finish(_ recorder: RoomRecorder, reason: String) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 try await ControlThread(name: "files").run("finishing the recording", deadline: nil) {
@@ -270,7 +270,7 @@ struct RecordJob: Sendable {
             return recorded.failure == nil ? .none : .failed
         } meanwhile: { elapsed in
             live.draw(tracks, run.status, elapsed: elapsed, of: self.leaving.duration, at: .now) { track in
-                guard let level = recorder.soundLevel(of: track) else { return .unmeasured }
+                guard let level = recorder.audioLevel(of: track) else { return .unmeasured }
                 guard let decibels = level.decibels, decibels > Self.silenceDecibels else { return .silent }
                 return .decibels(decibels)
             }
@@ -295,7 +295,7 @@ struct RecordJob: Sendable {
         return CommandFailure(.incomplete, "media came, and none of them could be recorded: \(text)\(place)")
     }
 
-    private func problems(_ recorder: RecorderThread) -> [String] {
+    private func problems(_ recorder: RoomRecorder) -> [String] {
         var problems: [String] = []
         if let failure = recorder.status.failure { problems.append(failure.message) }
         if recorder.droppedUnits > 0 {

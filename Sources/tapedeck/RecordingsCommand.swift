@@ -3,6 +3,7 @@
 import ArgumentParser
 import Basics
 import Catalogue
+import ConfigurationFile
 import Foundation
 import Model
 import Storage
@@ -16,8 +17,8 @@ struct RecordingsCommand: AsyncParsableCommand {
         abstract: "List the recordings of a storage directory, oldest first; explain, delete or fetch them.",
         discussion: """
             A recording is `recording`, `finished`, or `interrupted`: cut off by a crash and not yet closed. Its verdict is \
-            `complete`, `with gaps` or `damaged`. Reads the folders directly; the daemon need not run. \
-            `tapedeck recordings list --help` has the options of the list.
+            `complete`, `with gaps` or `damaged`. Reads the folders directly: except for the list of a cluster, the daemon need \
+            not run. `tapedeck recordings list --help` has the options of the list.
 
             Example: tapedeck recordings show k3v9 --directory /var/lib/tapedeck
             """,
@@ -34,16 +35,27 @@ struct ListRecordingsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the recordings.",
-        discussion: "Example: tapedeck recordings list --directory /var/lib/tapedeck"
+        discussion: """
+            Where the configuration names a cluster, and with --api, the running daemon lists what all hosts have. Hosts \
+            that do not answer are reported.
+
+            Example: tapedeck recordings list --directory /var/lib/tapedeck
+            """
     )
 
-    @OptionGroup var storage: StorageOptions
+    @Option(help: "Storage directory of this host. Default: the configuration's, else the current folder.")
+    var directory: String?
 
+    @OptionGroup var view: ViewOptions
+    @OptionGroup var daemon: DaemonOptions
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
         do {
-            let directory = try self.storage.directory
+            if try self.asksDaemon {
+                return try self.tell(try await self.shared(), ifNone: "no recordings")
+            }
+            let directory = try self.daemon.configuration.directory(or: self.directory)
             try RecordingFolder.requireStorage(directory)
             let uploads = Catalogue.uploadProgress(storage: directory)
             var rows: [RecordingDescription] = []
@@ -54,14 +66,49 @@ struct ListRecordingsCommand: AsyncParsableCommand {
                     Output.message("\(folder.path): \(error.message)")
                 }
             }
-            if self.common.json {
-                for row in rows { try Output.json(row) }
-            } else {
-                let lines = rows.isEmpty ? ["no recordings in \(directory)"] : RecordingDescription.table(rows)
-                for line in lines { Output.result(line) }
-            }
+            try self.tell(rows, ifNone: "no recordings in \(directory)")
         } catch {
             throw CommandFailure(error)
+        }
+    }
+
+    /// Whether the list is that of a cluster.
+    private var asksDaemon: Bool {
+        get throws {
+            guard !self.view.local, self.directory == nil else { return false }
+            if self.daemon.api != nil { return true }
+            return try self.daemon.configuration.path.flatMap { try DaemonConfiguration.loadCluster(path: $0) } != nil
+        }
+    }
+
+    /// The recordings of all hosts, oldest first.
+    private func shared() async throws -> [RecordingDescription] {
+        let client = try self.daemon.client()
+        var rows: [RecordingDescription] = []
+        var missing: [MissingHost] = []
+        var cursor: String?
+        repeat {
+            let path = "/v1/recordings?limit=200" + (cursor.map { "&cursor=\(PercentCoding.encode($0))" } ?? "")
+            let page: RecordingPage
+            do {
+                page = try await client.get(path)
+            } catch var failure as CommandFailure where failure.status == nil {
+                failure.message += "\n--local lists what this host has, without it."
+                throw failure
+            }
+            rows += page.recordings.map { RecordingDescription($0) }
+            missing += (page.incomplete ?? []).filter { !missing.contains($0) }
+            cursor = page.next
+        } while cursor != nil
+        ViewOptions.tell(missing)
+        return rows.reversed()
+    }
+
+    private func tell(_ rows: [RecordingDescription], ifNone none: String) throws {
+        if self.common.json {
+            for row in rows { try Output.json(row) }
+        } else {
+            for line in rows.isEmpty ? [none] : RecordingDescription.table(rows) { Output.result(line) }
         }
     }
 }
@@ -108,12 +155,15 @@ struct RecordingDescription: Encodable {
     }
 
     var id: String
-    var folder: String
+    /// The host of the cluster that has it; nil in a list of one host.
+    var host: String?
+    /// Its folder on this host; nil in a list of several hosts, as the number of its parts.
+    var folder: String?
     var room: String
     var start: String
     var durationSeconds: Double?
     var bytes: Int64
-    var parts: Int
+    var parts: Int?
     /// As the HTTP API says it.
     var state: RecordingEntry.State
     var isFinished: Bool
@@ -126,7 +176,7 @@ struct RecordingDescription: Encodable {
     var upload: RecordingResource.Upload?
 
     private enum CodingKeys: String, CodingKey {
-        case id, folder, room, start, durationSeconds, bytes, parts, state, isFinished = "finished", verdict,
+        case id, host, folder, room, start, durationSeconds, bytes, parts, state, isFinished = "finished", verdict,
             participants
         case tags, notes, tracks, exports, upload
     }
@@ -158,6 +208,17 @@ struct RecordingDescription: Encodable {
         }
     }
 
+    /// A row of the daemon's list.
+    init(_ recording: RecordingResource) {
+        (self.id, self.host, self.room, self.start) = (recording.id, recording.host, recording.room, recording.start)
+        (self.durationSeconds, self.bytes) = (recording.durationSeconds, recording.bytes)
+        self.state = RecordingEntry.State(rawValue: recording.state) ?? .unfinished
+        self.isFinished = self.state == .finished
+        self.verdict = recording.verdict.flatMap { Certificate.Verdict(rawValue: $0) }
+        (self.participants, self.tags, self.notes) = (recording.participants, recording.tags, recording.notes)
+        (self.tracks, self.exports, self.upload) = ([], [], recording.upload)
+    }
+
     /// The state in words.
     private var stateTitle: String { self.state == .unfinished ? "interrupted" : self.state.rawValue }
     private var verdictTitle: String { self.verdict?.title ?? "-" }
@@ -173,18 +234,18 @@ struct RecordingDescription: Encodable {
     }
 
     static func table(_ rows: [RecordingDescription]) -> [String] {
+        let hasHosts = rows.contains { $0.host != nil }
         let hasUploads = rows.contains { $0.upload != nil }
-        let header =
-            ["ID", "ROOM", "START", "LENGTH", "SIZE", "STATE", "VERDICT", "PEOPLE"] + (hasUploads ? ["UPLOAD"] : [])
-        return TextTable.lines(
-            [header]
-                + rows.map { row in
-                    [
-                        row.id, row.room, row.startTitle, row.length, row.size, row.stateTitle,
-                        row.verdictTitle, "\(row.participants.count)",
-                    ] + (hasUploads ? [row.uploadTitle] : [])
-                }
-        )
+        let host = hasHosts ? ["HOST"] : []
+        let upload = hasUploads ? ["UPLOAD"] : []
+        let header = ["ID", "ROOM"] + host + ["START", "LENGTH", "SIZE", "STATE", "VERDICT", "PEOPLE"] + upload
+        let lines = rows.map { row -> [String] in
+            let host = hasHosts ? [row.host ?? "-"] : []
+            let upload = hasUploads ? [row.uploadTitle] : []
+            let facts = [row.startTitle, row.length, row.size, row.stateTitle, row.verdictTitle]
+            return [row.id, row.room] + host + facts + ["\(row.participants.count)"] + upload
+        }
+        return TextTable.lines([header] + lines)
     }
 
     /// Everything about one recording.
@@ -192,8 +253,8 @@ struct RecordingDescription: Encodable {
         var facts = [
             ["recording", self.id], ["room", self.room], ["began", self.startTitle], ["length", self.length],
             ["size", self.size], ["state", self.stateTitle], ["verdict", self.verdictTitle],
-            ["parts", "\(self.parts)"],
-            ["people", self.participants.joined(separator: ", ")], ["folder", self.folder],
+            ["parts", self.parts.map { "\($0)" } ?? "-"],
+            ["people", self.participants.joined(separator: ", ")], ["folder", self.folder ?? "-"],
         ]
         if !self.tags.isEmpty { facts.append(["tags", self.tags.joined(separator: ", ")]) }
         if let notes = self.notes { facts.append(["notes", notes]) }

@@ -63,13 +63,13 @@ import Testing
     }
 }
 
-@Suite struct PictureSizeTests {
+@Suite struct VideoSizeTests {
     @Test func readsSizes() throws {
-        let size = try #require(PictureSize("1280x720"))
-        #expect(size == PictureSize(width: 1280, height: 720))
+        let size = try #require(VideoSize("1280x720"))
+        #expect(size == VideoSize(width: 1280, height: 720))
         #expect(size.description == "1280x720")
         for text in ["", "x", "1280", "1280x", "1280x720x2", "axb", "99999999999999999999x1", "-2x720", "+2x720"] {
-            #expect(PictureSize(text) == nil)
+            #expect(VideoSize(text) == nil)
         }
     }
 
@@ -78,7 +78,7 @@ import Testing
         ("1280x721", false),
     ])
     func camerasSendSome(_ text: String, _ isSendable: Bool) {
-        #expect(PictureSize(text)?.isSendable == isSendable)
+        #expect(VideoSize(text)?.isSendable == isSendable)
     }
 }
 

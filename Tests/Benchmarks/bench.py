@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The cost of recording, side by side: `make bench`.
 
-One process sends media that were encoded before, as several participants, in two shapes: packets paced one by one, and
-the packets of each frame in one burst, as browsers do. One receiver after the other takes them, each in a separate room:
-Tapedeck with a shared worker, with a worker per room, and without writing anything, Janus VideoRoom with janus-pp-rec,
-a program in C with the least that recording costs, bare webrtcbin with fakesinks and with matroskamux, and aiortc's
-MediaRecorder. The
-operating system reports for every process of a receiver, over the same span after a warm-up, CPU time, context switches
-and bytes written; at its end memory, threads and descriptors. Afterwards the frames and audio packets in the files are
-counted and compared with those sent.
+One process sends media that were encoded before, as several participants, in three shapes: packets paced one by one, the
+packets of each frame in one burst, and packets spaced as Chromium's were (chromium.trace). One receiver after the other
+takes them, each in a separate room: Tapedeck with a shared worker, with a worker per room, and without writing anything,
+Janus VideoRoom with janus-pp-rec, a program in C with the least that recording costs, bare webrtcbin with fakesinks and
+with matroskamux, and aiortc's MediaRecorder. The operating system reports for every process of a receiver, over the same
+span after a warm-up, CPU time, context switches and bytes written; at its end memory, threads and descriptors. Afterwards
+the frames and audio packets in the files are counted and compared with those sent.
 
 A round is every receiver with every shape and number of rooms once, which puts the two sides of a ratio close in time. The
 results are one JSON file, written again after each measurement; bench_report.py makes table and plots of it. With

@@ -80,7 +80,7 @@ class Cluster:
                        stdout=subprocess.DEVNULL)
 
     def rooms(self, name):
-        return self.daemons[name].get("/v1/rooms")["rooms"]
+        return self.daemons[name].own_rooms()
 
     def recorded(self, names):
         return {room["name"] for name in names for room in self.rooms(name)
@@ -128,7 +128,7 @@ def moves(options, folder):
     others = [other for other in HOSTS if other != name]
     had = {room["name"] for room in cluster.rooms(name)}
     began = time.monotonic()
-    subprocess.run([options.tapedeck, "drain", "--wait", "--deadline", "1s", "--config", cluster.daemons[name].path],
+    subprocess.run([options.tapedeck, "drain", "--wait", "--deadline", "1s", "--api", cluster.daemons[name].url],
                    check=True, stdout=subprocess.DEVNULL)
     gone = time.monotonic() - began
     until(lambda: cluster.recorded(others) >= had)

@@ -3,6 +3,7 @@
 
 import dataclasses
 import hashlib
+import pathlib
 import re
 import ssl
 import subprocess
@@ -10,7 +11,8 @@ import subprocess
 import programs
 
 # How the packets of a frame follow each other; see load_sender.c.
-SHAPES = ("paced", "bursts")
+SHAPES = ("paced", "bursts", "chromium")
+TRACE = pathlib.Path(__file__).with_name("chromium.trace")
 SECONDS = 10
 OPUS_SECONDS = 0.020
 
@@ -78,8 +80,8 @@ class Sender(programs.Talker):
     """Every participant in one process, which encodes nothing."""
 
     def __init__(self, setting, shape="paced"):
-        super().__init__([setting.sender, setting.path, setting.media.codec, SECONDS * 1000, setting.certificate, shape],
-                         setting.folder)
+        super().__init__([setting.sender, setting.path, setting.media.codec, SECONDS * 1000, setting.certificate,
+                          TRACE if shape == "chromium" else shape], setting.folder)
         self.count = 0
         first, end, _ = setting.certificate.read_text().partition("-----END CERTIFICATE-----\n")
         self.fingerprint = hashlib.sha256(ssl.PEM_cert_to_DER_cert(first + end)).digest().hex(":").upper()

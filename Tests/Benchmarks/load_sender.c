@@ -3,9 +3,10 @@
 // The load of `make bench`: many participants in one process, each a webrtcbin that sends the same encoded media
 // over and over. Nothing is encoded here, and packets are made once: a copy costs a header.
 //
-//   load_sender FILE vp8|h264 PERIOD CERTIFICATE paced|bursts
+//   load_sender FILE vp8|h264 PERIOD CERTIFICATE paced|bursts|TRACE
 //
-// Packets of a frame follow each other after 1 ms (paced), or at once (bursts), which is what browsers do.
+// Packets of a frame follow each other after 1 ms (paced), at once (bursts), or as those of a sender whose trace this is:
+// a file that sender_trace.py wrote.
 //
 // FILE is Matroska with one video and one audio (Opus) track, PERIOD its length in milliseconds, CERTIFICATE a PEM file
 // of a certificate and its key on an elliptic curve: aiortc accepts no RSA certificate, which is what webrtcbin makes.
@@ -120,20 +121,44 @@ static void take(GstAppSink *sink, int kind) {
     if (packets->len == first) end("the file lacks a track");
 }
 
+/// The packets of one frame are due at once until they are spread, and follow each other.
+static gboolean is_of_frame(const struct packet *packet, const struct packet *first) {
+    return packet->kind == first->kind && packet->rtp_time == first->rtp_time;
+}
+
 /// Spreads the packets of each frame.
 static void pace(void) {
-    for (guint at = 0; at < packets->len;) {
+    for (guint at = 0, count; at < packets->len; at += count) {
         struct packet *first = &g_array_index(packets, struct packet, at);
-        guint count = 1;
-        while (at + count < packets->len && g_array_index(packets, struct packet, at + count).due == first->due
-               && g_array_index(packets, struct packet, at + count).kind == first->kind) {
-            count++;
-        }
+        for (count = 1; at + count < packets->len && is_of_frame(&first[count], first); count++) {}
         GstClockTime distance = MIN(spacing, longest / count);
-        for (guint number = 1; number < count; number++) {
-            g_array_index(packets, struct packet, at + number).due += number * distance;
+        for (guint number = 1; number < count; number++) first[number].due += number * distance;
+    }
+}
+
+/// Gives the packets of each frame the delays of a frame of the trace, frame after frame, and again from its beginning.
+static void follow(const char *path) {
+    char *text;
+    if (!g_file_get_contents(path, &text, NULL, NULL)) end("the trace cannot be read");
+    GPtrArray *delays = g_ptr_array_new();
+    char **lines = g_strsplit(g_strchomp(text), "\n", -1);
+    for (char **line = lines; *line != NULL; line++) {
+        if (**line != '#') g_ptr_array_add(delays, g_strsplit(*line, " ", -1));
+    }
+    if (delays->len == 0) end("the trace has no frame");
+    guint of_trace = 0;
+    GstClockTime before = 0;
+    for (guint at = 0, count; at < packets->len; at += count) {
+        struct packet *first = &g_array_index(packets, struct packet, at);
+        for (count = 1; at + count < packets->len && is_of_frame(&first[count], first); count++) {}
+        if (first->kind != PICTURE) continue;
+        char **frame = g_ptr_array_index(delays, of_trace++ % delays->len);
+        guint length = g_strv_length(frame);
+        for (guint number = 0; number < count; number++) {
+            double delay = g_ascii_strtod(frame[number * length / count], NULL);
+            GstClockTime due = first[number].due + (GstClockTime)(delay * GST_MSECOND);
+            before = first[number].due = MIN(MAX(due, before), period - 1);
         }
-        at += count;
     }
 }
 
@@ -143,7 +168,7 @@ static int is_later(const void *left, const void *right) {
     return (one->number > other->number) - (one->number < other->number);
 }
 
-static void load(const char *path, gboolean is_h264, gboolean is_paced) {
+static void load(const char *path, gboolean is_h264, const char *shape) {
     char *text = g_strdup_printf(
         "matroskademux name=demux filesrc name=file ! demux. "
         "demux.video_0 ! queue max-size-bytes=0 max-size-time=0 max-size-buffers=0 ! %s "
@@ -168,7 +193,11 @@ static void load(const char *path, gboolean is_h264, gboolean is_paced) {
     }
     gst_element_set_state(reader, GST_STATE_NULL);
     gst_object_unref(reader);
-    if (is_paced) pace();
+    if (strcmp(shape, "paced") == 0) {
+        pace();
+    } else if (strcmp(shape, "bursts") != 0) {
+        follow(shape);
+    }
     qsort(packets->data, packets->len, sizeof(struct packet), is_later);
 }
 
@@ -369,10 +398,10 @@ static void print_counts(void) {
 
 int main(int count, char **words) {
     gst_init(&count, &words);
-    if (count != 6) end("usage: load_sender FILE vp8|h264 PERIOD CERTIFICATE paced|bursts");
+    if (count != 6) end("usage: load_sender FILE vp8|h264 PERIOD CERTIFICATE paced|bursts|TRACE");
     if (!g_file_get_contents(words[4], &certificate, NULL, NULL)) end("the certificate cannot be read");
     period = strtoull(words[3], NULL, 10) * GST_MSECOND;
-    load(words[1], strcmp(words[2], "h264") == 0, strcmp(words[5], "paced") == 0);
+    load(words[1], strcmp(words[2], "h264") == 0, words[5]);
     pipeline = gst_pipeline_new(NULL);
     the_clock = gst_system_clock_obtain();
     gst_pipeline_use_clock(GST_PIPELINE(pipeline), the_clock);

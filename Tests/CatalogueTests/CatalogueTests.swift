@@ -107,7 +107,7 @@ import Timeline
                 ExportSpec(
                     .grid(
                         .init(
-                            size: PictureSize(width: 640, height: 360),
+                            size: VideoSize(width: 640, height: 360),
                             framesPerSecond: 30,
                             codec: .vp8,
                             loudness: -23

@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test func goesFromQueuedToDone() async throws {
-        let grid = ExportSpec.Grid(size: PictureSize(width: 640, height: 360), codec: .vp8, loudness: -23)
+        let grid = ExportSpec.Grid(size: VideoSize(width: 640, height: 360), codec: .vp8, loudness: -23)
         var export = self.export(
             0,
             ExportSpec(.grid(grid), participant: "alice", from: .milliseconds(1050), to: .seconds(20))

@@ -17,6 +17,8 @@ struct ClusterDriver {
     /// Rooms to leave, until `.gone`.
     var leaving: Set<String> = []
     var events: [ClusterEvent] = []
+    /// What was said last of series to bring together.
+    var series: [String: SeriesRecord]?
     /// Whether definitions can be run; nil: nobody answers.
     var verdict: RoomVerdict? = .usable(leavesWhenCutOff: false)
     private var seen: Int64 = 0
@@ -77,6 +79,7 @@ struct ClusterDriver {
             case .be(let room, let assignment):
                 self.assignments[room] = assignment
                 if assignment == nil { self.leaving.insert(room) } else { self.leaving.remove(room) }
+            case .gather(let series, _): self.series = series
             case .report(let event): self.events.append(event)
             }
         }

@@ -208,11 +208,22 @@ import Testing
         #expect(driver.events.contains(.unusable(.room("newer"), newer)))
         #expect(driver.events.count { if case .unusable = $0 { true } else { false } } == 4, "each is said once")
         #expect(driver.machine.view.rooms["newer"]?.reading.record == nil)
-        // The file appears.
-        let revision = try #require(driver.stored(.room("secret"))).modified
-        driver.feed(.examined(room: "secret", revision, .usable(leavesWhenCutOff: false)))
-        driver.pass(.seconds(1))
+        // The file appears: the next listing has it looked at again.
+        driver.verdict = .usable(leavesWhenCutOff: false)
+        driver.pass(.seconds(61))
         #expect(driver.machine.holdings.keys.sorted() == ["secret"])
+        #expect(driver.events.count { if case .unusable = $0 { true } else { false } } == 4)
+    }
+
+    @Test func aDefinitionThatStillCannotBeRunIsReportedOnce() {
+        var driver = ClusterDriver(hasOther: false)
+        driver.verdict = .unusable("no secret")
+        driver.connect()
+        driver.pass(.seconds(180))
+        #expect(driver.events.count { if case .unusable = $0 { true } else { false } } == 1)
+        driver.verdict = .unusable("no right to read it")
+        driver.pass(.seconds(61))
+        #expect(driver.events.last == .unusable(.room("r"), "no right to read it"))
     }
 
     @Test func anOwnerOfANewerSchemaIsNotOverwritten() {
@@ -341,7 +352,7 @@ import Testing
         #expect(driver.machine.isConnected && driver.phase == "held")
     }
 
-    @Test func anotherStoreIsAdoptedOnRequestOnly() {
+    @Test func anotherStoreIsAdoptedWhenAnOperatorSaysSo() {
         var driver = ClusterDriver()
         driver.hold()
         driver.etcd.recreate()
@@ -351,9 +362,23 @@ import Testing
         #expect(driver.events.contains(.otherCluster(expected: "one", found: "two")))
         #expect(driver.assignments["r"]?.standing == .uncertain, "it records")
         #expect(driver.stored(.claim("r")) == nil && driver.stored(.host("a")) == nil)
-        driver.feed(.adopt(id: "two"))
+        // Also after a restart.
+        var other = ClusterDriver { ($0.id, $0.epochs) = ("one", driver.machine.settings.epochs) }
+        (other.etcd, other.now) = (driver.etcd, driver.now)
+        other.connect()
+        other.pass(.seconds(10))
+        #expect(other.events == [.otherCluster(expected: "one", found: "two")] && other.machine.holdings.isEmpty)
+        let said = MetaRecord(id: "two", replaced: ["zero", "one"]).text
+        driver.put(.meta, said)
+        driver.news()
         driver.calm()
         #expect(driver.phase == "held" && driver.claim()?.epoch == 4 && driver.owner()?.epoch == 4)
+        #expect(driver.machine.settings.id == "two")
+        other.put(.meta, said)
+        other.news()
+        other.calm()
+        other.pass(.seconds(1))
+        #expect(other.phase == "held" && other.claim()?.epoch == 5)
     }
 
     @Test func aClusterOfANewerSchemaIsNotJoined() {
@@ -372,13 +397,13 @@ import Testing
         driver.connect()
         driver.pass(.seconds(200))
         #expect(driver.events == [.connected(id: "one"), .nameTaken(life: "another")])
-        #expect(driver.machine.holdings.isEmpty)
+        #expect(driver.machine.holdings.isEmpty && driver.machine.isNameTaken)
         // As the run before, whose lease ends.
         driver.put(.host("a"), nil)
         driver.news()
         driver.calm()
         driver.pass(.seconds(1))
-        #expect(driver.phase == "held")
+        #expect(driver.phase == "held" && !driver.machine.isNameTaken)
     }
 
     // MARK: Moves

@@ -22,6 +22,8 @@ import Testing
         var lease: Int64 = 1
         var reports = 0
         var phases: Set<String> = []
+        var series: [String: SeriesRecord]?
+        var hosts: Set<String>?
 
         mutating func run(_ actions: [ClusterAction], _ machine: ClusterMachine) throws {
             for action in actions {
@@ -41,11 +43,14 @@ import Testing
                     self.watch = nil
                 case .examine(let room, _, let revision): self.examined.append((room, revision))
                 case .be(let room, let assignment):
-                    try #require(assignment != self.assignments[room], "only changes are told")
+                    try #require(assignment != self.assignments[room], "only changes are reported")
                     if let before = self.assignments[room], let assignment {
                         try #require(before.epoch == assignment.epoch, "an epoch ends with the room")
                     }
                     self.assignments[room] = assignment
+                case .gather(let series, let hosts):
+                    try #require(series != self.series || hosts != self.hosts, "only changes are reported")
+                    (self.series, self.hosts) = (series, hosts)
                 case .report: self.reports += 1
                 }
             }
@@ -77,7 +82,7 @@ import Testing
                 }
                 switch key {
                 case .claim, .host, .move, .said: try #require(lease != nil, "\(key) ends with its host")
-                case .owner: try #require(lease == nil, "\(key) stays")
+                case .owner, .series: try #require(lease == nil, "\(key) stays")
                 case .wish: try #require(lease == nil && transaction.conditions.isEmpty)
                 case .meta, .room: Issue.record("\(key) is not written by a host")
                 }
@@ -120,7 +125,7 @@ import Testing
         let handover = random.pick(0...3) == 0 ? Handover(to: Self.hosts[random.pick(0...2)], epoch: epoch + 1) : nil
         let key: ClusterKey
         var text: String
-        switch random.pick(0...19) {
+        switch random.pick(0...21) {
         case 0: (key, text) = (.meta, MetaRecord(id: random.pick(0...9) == 0 ? "two" : "one").text)
         case 1...4: (key, text) = (.room(room), ClusterDriver.definition(#","cost":\#(random.pick(1...3))"#))
         case 5...6: (key, text) = (.host(host), Self.record(&random, host: host).text)
@@ -131,6 +136,10 @@ import Testing
             let next = random.pick(0...5) == 0 ? host : nil
             (key, text) = (.owner(room), OwnerRecord(epoch: epoch, host: host, handover: handover, next: next).text)
         case 18: (key, text) = (.move(random.pick(0...1)), "x")
+        case 19...20:
+            let pointer = RecordingPointer(series: "s", segment: 2, recording: "x", isRecording: false, isShared: true)
+            let record = SeriesRecord(room: room, host: host, epoch: epoch, pointer: pointer)
+            (key, text) = (.series("s\(random.pick(0...1))"), record.text)
         default: (key, text) = (.wish(room), WishRecord(order: .hold, requested: "t", by: "x").text)
         }
         switch random.pick(0...40) {
@@ -221,7 +230,16 @@ import Testing
         case 3: .left
         case 4: .gone
         case 5: .members(isOccupied: random.pick(0...1) == 0, takesOneMore: random.pick(0...1) == 0)
-        case 6: .recording(RecordingPointer(series: "s", segment: 1, recording: "x", isRecording: true))
+        case 6:
+            .recording(
+                RecordingPointer(
+                    series: "s\(random.pick(0...2))",
+                    segment: 2,
+                    recording: "x",
+                    isRecording: random.pick(0...1) == 0,
+                    isShared: random.pick(0...3) > 0
+                )
+            )
         default: .rival(epoch: random.pick(1...9))
         }
     }
@@ -254,7 +272,7 @@ import Testing
         case 88: return .wish(room: Self.rooms[random.pick(0...3)], WishRecord(order: .stop, requested: "t", by: "x"))
         case 89: return .drain(deadline: world.now + .seconds(random.pick(-5...60)))
         case 90: return .undrain
-        case 91: return .adopt(id: random.pick(0...3) == 0 ? "two" : "one")
+        case 91: return .gathered(series: "s\(random.pick(0...1))")
         case 92: return .configure(Self.record(&random, host: "me"))
         case 93: return random.pick(0...20) == 0 ? .stop : .tick
         default: return .tick
@@ -272,7 +290,7 @@ import Testing
                 return
             }
             phases.formUnion(world.phases)
-            #expect(world.reports > 10)
+            #expect(world.reports > 5)
         }
         #expect(phases == ["held", "uncertain", "preparing", "lost", "leaving"])
     }

@@ -90,7 +90,6 @@ import Testing
             "a request of an operator",
             { $0.feed(.wish(room: "r", WishRecord(order: .stop, requested: "now", by: "x"))) }, unchanged
         ),
-        ("the same store", { $0.feed(.adopt(id: "one")) }, unchanged),
     ]
 
     private static let unchanged = ["-", "-", "claiming", "held", "uncertain", "preparing", "lost", "leaving"]

@@ -13,10 +13,21 @@ import Testing
         let pointer = RecordingPointer(series: "s", segment: 3, recording: "x", isRecording: true)
         let handover = Handover(to: "b", epoch: 9)
         #expect(Self.comesBack(MetaRecord(id: "one")))
+        #expect(Self.comesBack(MetaRecord(id: "two", replaced: ["zero", "one"])))
         #expect(Self.comesBack(ClaimRecord(host: "a", epoch: 8, phase: .joined)))
         #expect(Self.comesBack(ClaimRecord(host: "ä", epoch: 8, phase: .joining, handover: handover, localCost: 2)))
         #expect(Self.comesBack(OwnerRecord(epoch: 8, host: "a")))
         #expect(Self.comesBack(OwnerRecord(epoch: 8, host: "a", pointer: pointer, handover: handover, next: "b")))
+        let shared = RecordingPointer(
+            series: "s",
+            segment: 3,
+            recording: "x",
+            isRecording: false,
+            isShared: true,
+            began: "2026-07-04T12:00:00Z"
+        )
+        #expect(Self.comesBack(OwnerRecord(epoch: 8, host: "a", pointer: shared)))
+        #expect(Self.comesBack(SeriesRecord(room: "r", host: "a", epoch: 8, pointer: shared)))
         #expect(Self.comesBack(WishRecord(order: .pause, send: .object(["x": .bool(true)]), requested: "t", by: "me")))
         var host = ClusterDriver.record("a")
         (host.labels, host.isDraining, host.isStopping) = (["zone": "1"], true, true)
@@ -42,9 +53,45 @@ import Testing
         )
     }
 
+    /// What the version before wrote: hosts of both share one store during an upgrade.
+    @Test func valuesOfTheVersionBeforeAreRead() {
+        let id = "6f1c0f4e-0a3b-4c5e-9d61-3b1d1d2f7a10"
+        #expect(RecordReading<MetaRecord>(#"{"id":"\#(id)","min_schema":1,"schema":1}"#).record == MetaRecord(id: id))
+        let room = #"{"room":{"cost":3,"hosts":{"require":{"zone":"north"}},"url":"wss://h/r"},"schema":1}"#
+        #expect(RecordReading<RoomRecord>(room).record?.required == ["zone": "north"])
+        let wish = #"{"by":"a","ordered":"pause","requested":"2026-11-30T09:00:00.000Z","schema":1}"#
+        #expect(RecordReading<WishRecord>(wish).record?.order == .pause)
+        let host =
+            #"{"boot":"b","capacity":4,"draining":true,"labels":{"site":"a"},"life":"l","schema":1,"#
+            + #""started":"2026-11-30T09:00:00.000Z","stopping":false,"url":"http://h:1","version":"0.1.0"}"#
+        let read = RecordReading<HostRecord>(host).record
+        #expect(read?.isDraining == true && read?.capacity == 4 && read?.started == "2026-11-30T09:00:00.000Z")
+        let claim = #"{"epoch":2,"handover":{"epoch":3,"to":"b"},"host":"a","phase":"joined","schema":1}"#
+        #expect(
+            RecordReading<ClaimRecord>(claim).record
+                == ClaimRecord(host: "a", epoch: 2, phase: .joined, handover: Handover(to: "b", epoch: 3))
+        )
+        let owner =
+            #"{"epoch":2,"handover":{"epoch":3,"to":"b"},"host":"a","next":"b","recording":"x","recording_now":true,"#
+            + #""schema":1,"segment":1,"series":"x"}"#
+        let pointer = RecordingPointer(series: "x", segment: 1, recording: "x", isRecording: true)
+        let handover = Handover(to: "b", epoch: 3)
+        #expect(
+            RecordReading<OwnerRecord>(owner).record
+                == OwnerRecord(epoch: 2, host: "a", pointer: pointer, handover: handover, next: "b")
+        )
+    }
+
     @Test func unknownMembersAreIgnored() {
         let text = #"{"schema":1,"host":"a","epoch":1,"phase":"joined","colour":{"of":["the",1]},"handover":null}"#
         #expect(RecordReading<ClaimRecord>(text).record == ClaimRecord(host: "a", epoch: 1, phase: .joined))
+    }
+
+    @Test func whatWasReplacedIsAListOfNames() {
+        let problem = "replaced: an array of strings is expected"
+        for value in [#""one""#, "[1]", "{}"] {
+            #expect(RecordReading<MetaRecord>(#"{"schema":1,"id":"two","replaced":\#(value)}"#).problem == problem)
+        }
     }
 
     @Test func aNewerSchemaIsShown() {

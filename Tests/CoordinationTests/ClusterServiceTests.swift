@@ -54,7 +54,13 @@ import Testing
         private let group: ServiceGroup
         private let task: Task<Void, any Error>
 
-        init(_ etcd: Etcd, _ name: String, verdict: RoomVerdict = .usable(leavesWhenCutOff: false)) {
+        /// - Parameter memory: what an earlier run of this host kept; the present one keeps it there as well.
+        init(
+            _ etcd: Etcd,
+            _ name: String,
+            verdict: RoomVerdict = .usable(leavesWhenCutOff: false),
+            memory: KeptMemory = KeptMemory()
+        ) {
             self.name = name
             let record = HostRecord(
                 url: "http://\(name)",
@@ -69,9 +75,11 @@ import Testing
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let service = ClusterService(
                 settings: settings,
+                memory: memory.value,
                 store: etcd.client(),
                 host: self.host,
-                logger: logger
+                logger: logger,
+                keep: { memory.value = $0 }
             )
             self.service = service
             self.host.report { service.note($0) }
@@ -81,6 +89,13 @@ import Testing
         }
 
         deinit { self.task.cancel() }
+
+        /// Starts a host, and returns when it reaches the store.
+        static func connected(_ etcd: Etcd, _ name: String) async throws -> Member {
+            let member = Member(etcd, name)
+            while await !member.service.isConnected { try await Task.sleep(for: .milliseconds(10)) }
+            return member
+        }
 
         /// Ends as by `kill -9`: nothing is told to the store.
         func kill() { self.task.cancel() }
@@ -93,10 +108,10 @@ import Testing
     }
 
     static let cluster = "calls"
-    private static let definition = #"{"room":{"url":"socketio+http://192.0.2.1/r"},"schema":1}"#
+    static let definition = #"{"room":{"url":"socketio+http://192.0.2.1/r"},"schema":1}"#
 
     /// Writes keys of the cluster; nil deletes.
-    private static func put(
+    static func put(
         _ etcd: Etcd,
         _ values: [(ClusterKey, String?)],
         asking members: [Int]? = nil
@@ -109,11 +124,11 @@ import Testing
         )
     }
 
-    private static func initialise(_ etcd: Etcd, rooms: [String] = ["r"]) async throws {
+    static func initialise(_ etcd: Etcd, rooms: [String] = ["r"]) async throws {
         try await Self.put(etcd, [(.meta, MetaRecord(id: "one").text)] + rooms.map { (.room($0), Self.definition) })
     }
 
-    private static func keys(_ etcd: Etcd) async throws -> [String] {
+    static func keys(_ etcd: Etcd) async throws -> [String] {
         try await etcd.client().list(ClusterKey.prefix(cluster: Self.cluster)).0.map(\.key)
     }
 
@@ -123,8 +138,7 @@ import Testing
         try await Self.initialise(etcd)
         let first = Member(etcd, "a")
         #expect(try await first.host.epoch(of: "r", .held) == 1)
-        let second = Member(etcd, "b")
-        while await !second.service.isConnected { try await Task.sleep(for: .milliseconds(10)) }
+        let second = try await Member.connected(etcd, "b")
         #expect(second.host.assignment("r") == nil)
         first.kill()
         #expect(try await second.host.epoch(of: "r", .held) == 2)
@@ -215,8 +229,7 @@ import Testing
         try await Self.initialise(etcd)
         let first = Member(etcd, "a")
         #expect(try await first.host.epoch(of: "r", .held) == 1)
-        let second = Member(etcd, "b")
-        while await !second.service.isConnected { try await Task.sleep(for: .milliseconds(10)) }
+        let second = try await Member.connected(etcd, "b")
         first.service.note(.room("r", .members(isOccupied: true, takesOneMore: false)))
         await first.service.drain(within: .seconds(600))
         #expect(await first.service.resource.drain?.rooms == ["r"])
@@ -230,7 +243,7 @@ import Testing
         try await Self.until { await second.service.resource.hosts.first?.isDraining == false }
     }
 
-    private static func until(_ isSo: () async -> Bool) async throws {
+    static func until(_ isSo: () async -> Bool) async throws {
         while await !isSo() { try await Task.sleep(for: .milliseconds(10)) }
     }
 

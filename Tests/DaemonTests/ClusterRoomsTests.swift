@@ -129,9 +129,9 @@ import Timeline
         await self.supervisor.pointStarted("r", reference("y", 2))
         await self.supervisor.pointFinished("r", reference("x", 1), reason: "segment")
         await self.supervisor.pointFinished("r", reference("y", 2), reason: reason)
-        let second = RecordingPointer(series: "x", segment: 2, recording: "y", isRecording: true)
-        let first = RecordingPointer(series: "x", segment: 1, recording: "x", isRecording: true)
-        #expect(self.pointers == [first, second, second.ended])
+        #expect(self.pointers.map(\.segment) == [1, 2, 2] && self.pointers.map(\.recording) == ["x", "y", "y"])
+        #expect(self.pointers.map(\.isRecording) == [true, true, false])
+        #expect(self.pointers.allSatisfy { $0.series == "x" && !$0.isShared && $0.began == self.pointers[0].began })
     }
 
     @Test func recordingsOfTheHostsOwnRoomsAreItsOwn() async throws {
@@ -153,13 +153,62 @@ import Timeline
         #expect(await self.spec?.outputs.count == 1)
     }
 
+    /// A pause is one of its recording, and ended with that if no other one follows.
     @Test(arguments: [
-        (WishRecord.Order.record, RoomIntent.Hand.on), (.pause, .held), (.hold, .held), (.stop, .off),
+        (WishRecord.Order.record, RoomIntent.Hand.on), (.pause, .asDefined), (.hold, .held), (.stop, .off),
     ])
     func whatWasRequestedElsewhereHolds(order: WishRecord.Order, hand: RoomIntent.Hand) async throws {
         await self.be(try Self.record(), wish: order)
         #expect(await self.supervisor.intents["r"]?.hand == hand)
         #expect(await self.supervisor.fleet.rooms["r"]?.isWanted == (order == .record))
+    }
+
+    @Test func aPauseOfAnotherHostsRecordingHoldsUntilTheCallEnds() async throws {
+        let pointer = RecordingPointer(
+            series: RecordingID.random().rawValue,
+            segment: 2,
+            recording: "x",
+            isRecording: true,
+            isShared: true
+        )
+        await self.be(try Self.record(#","record":{"empty_after":"1s"}"#), wish: .pause, continues: pointer)
+        #expect(await self.supervisor.intents["r"]?.hand == .held)
+        #expect(await self.supervisor.fleet.rooms["r"]?.isWanted == true)
+        #expect(await self.spec?.recording == .off)
+        while self.pointers.isEmpty {
+            await self.supervisor.noteFollowed(in: "r", isEmpty: true)
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(self.pointers == [pointer.ended])
+        #expect(await self.supervisor.intents["r"]?.hand == .on)
+        #expect(await self.spec?.record?.follows == nil)
+    }
+
+    /// What several owners recorded says so, and when it began.
+    @Test func theClusterKnowsWhatSeveralHostsRecorded() async throws {
+        let series = RecordingID.random().rawValue
+        let began = "2026-07-04T12:00:00Z"
+        let before = RecordingPointer(series: series, segment: 1, recording: series, isRecording: true, began: began)
+        await self.be(try Self.record(), continues: before)
+        let place = SeriesPlace(series: series, segment: 2)
+        await self.supervisor.pointStarted("r", RecordingReference(id: "y", folder: "/srv/y", place: place))
+        let after = RecordingPointer(
+            series: series,
+            segment: 2,
+            recording: "y",
+            isRecording: true,
+            isShared: true,
+            began: began
+        )
+        #expect(self.pointers == [after])
+    }
+
+    @Test(arguments: [
+        ("", ExportSpec(series: true) as ExportSpec?), (#","record":{"export":["audio"]}"#, nil),
+        (#","secret":"${file:/no/such/file}""#, ExportSpec(series: true)),
+    ])
+    func aSeriesIsExportedAsItsRoomSays(members: String, export: ExportSpec?) async throws {
+        #expect(await self.rooms.seriesExport(of: "r", try Self.record(members)) == export)
     }
 
     @Test func whatIsRequestedHereIsKnownToTheCluster() async throws {

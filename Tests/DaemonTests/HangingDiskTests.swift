@@ -108,7 +108,7 @@ import Testing
             }
             #expect(error?.code == .conflict)
         } _: { backend in
-            #expect(await backend.rooms().isEmpty)
+            #expect(await backend.rooms(isLocal: true).rooms.isEmpty)
             _ = try await backend.addRoom("room", definition: "{ \(Self.room) }")
         }
     }

@@ -59,7 +59,7 @@ struct RoomMeasurementTests {
             droppedReports: ["alice": 7, "bob": 0],
             droppedUnits: ["alice": 8, "bob": 0],
             unrecordedPackets: ["alice": ["paused": 22], "bob": [:]],
-            cameraSound: RoomMeasurement.Sound(decibels: -10, silentSeconds: 11),
+            cameraAudio: RoomMeasurement.Sound(decibels: -10, silentSeconds: 11),
             cameraBitsPerSecond: 2,
             cameraReductions: 3,
             cameraFailures: 4,

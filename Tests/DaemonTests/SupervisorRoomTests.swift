@@ -75,7 +75,7 @@ import Testing
         #expect(await self.recorded("room") == nil)
         _ = try await self.supervisor.perform(.record, on: "room")
         #expect(await self.recorded("room")?.isAutomatic == false)
-        await self.supervisor.limitRecording(to: .soundOnly)
+        await self.supervisor.limitRecording(to: .audioOnly)
         #expect(await self.recorded("room")?.video == false)
         #expect(await self.hand("room") == .on)
         await self.supervisor.limitRecording(to: .everything)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test func whatBeginsOnADiskThatFillsIsLimitedAsWell() async throws {
-        await self.supervisor.limitRecording(to: .soundOnly)
+        await self.supervisor.limitRecording(to: .audioOnly)
         try await self.add("room", "record: none")
         _ = try await self.supervisor.perform(.record, on: "room")
         #expect(await self.recorded("room")?.video == false)

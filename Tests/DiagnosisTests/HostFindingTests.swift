@@ -97,8 +97,8 @@ import Testing
             garbage
             x-y: a : b : capture 1
             """
-        #expect(SystemFiles.soundInputs(in: text) == ["hw:0,0 ALC257 Analog", "hw:1,0 USB Audio"])
-        #expect(SystemFiles.soundInputs(in: "").isEmpty)
+        #expect(SystemFiles.audioInputs(in: text) == ["hw:0,0 ALC257 Analog", "hw:1,0 USB Audio"])
+        #expect(SystemFiles.audioInputs(in: "").isEmpty)
     }
 
     @Test(
@@ -123,7 +123,7 @@ import Testing
                     ]
                 )
             ],
-            soundInputs: [],
+            audioInputs: [],
             nodes: [
                 .init(path: "/dev/video0", group: "video", mayBeUsed: true),
                 .init(path: "/dev/video2", group: "video", mayBeUsed: false),

@@ -34,8 +34,8 @@ import Testing
             endNanoseconds: 1_000_000_000 + Int64(seconds) * 1_000_000_000,
             pictures: pictures,
             beeps: (1..<seconds).map { Int64($0) * 1_000_000_000 + offset },
-            soundPackets: sound.received,
-            lostSoundPackets: sound.lost
+            audioPackets: sound.received,
+            lostAudioPackets: sound.lost
         )
     }
 

@@ -20,6 +20,9 @@ WHOLE = ("complete", "complete-with-gaps")
 class Daemon:
     """The daemon of a configuration; the HTTP API listens on a separate port."""
 
+    # Sent with each request that has no other.
+    token = None
+
     def __init__(self, stage, rooms, name="daemon", storage=None, log_level="info", flags=(), workers=None, **sections):
         self.stage, self.name, self.log_level, self.flags = stage, name, log_level, flags
         self.path = stage.folder / f"{name}.yaml"
@@ -61,8 +64,10 @@ class Daemon:
         request = urllib.request.Request(self.url.rstrip("/") + path, data=data, method=method, headers=headers or {})
         if data is not None:
             request.add_header("Content-Type", "application/json")
+        if self.token and not request.has_header("Authorization"):
+            request.add_header("Authorization", f"Bearer {self.token}")
         try:
-            with urllib.request.urlopen(request, timeout=LIMIT) as answer:
+            with self.stage.entered(), urllib.request.urlopen(request, timeout=LIMIT) as answer:
                 return answer.status, answer.headers, answer.read()
         except urllib.error.HTTPError as error:
             with error:
@@ -84,6 +89,14 @@ class Daemon:
         assert status < 300, f"{path}: {status} {answer.decode(errors='replace')}\n{self.process.story()}"
         return json.loads(answer) if answer else None
 
+    def own_rooms(self):
+        """The rooms that this host has, not those of the other hosts of its cluster."""
+        return self.get("/v1/rooms?local=true")["rooms"]
+
+    def own_room(self, name):
+        """The room as this host has it, whichever host has it for the cluster; None if it is not there."""
+        return next((room for room in self.own_rooms() if room["name"] == name), None)
+
     def room(self, name):
         return self.get(f"/v1/rooms/{name}")
 
@@ -97,16 +110,17 @@ class Daemon:
 
     def wait_for_phase(self, name, phase, timeout=LIMIT):
         def is_there():
-            room = self.room(name)
-            return room if room["phase"] == phase else None
+            room = self.own_room(name)
+            return room if room and room["phase"] == phase else None
         return self.wait_for(f"room {name} {phase}", is_there, timeout)
 
     def wait_for_recording(self, name, timeout=LIMIT):
         """Waits until media of a room are written."""
         def is_there():
-            room = self.room(name)
-            units = [track["units"] for track in room["status"]["tracks"]]
-            return room if room["status"]["recordingState"] == "recording" and len(units) >= 2 and all(units) else None
+            room = self.own_room(name)
+            status = (room or {}).get("status") or {"tracks": [], "recordingState": "off"}
+            units = [track["units"] for track in status["tracks"]]
+            return room if status["recordingState"] == "recording" and len(units) >= 2 and all(units) else None
         return self.wait_for(f"recording of {name}", is_there, timeout)
 
     def wait_for_export(self, room, timeout=LIMIT, count=1):

@@ -66,16 +66,20 @@ class Exchange(http.server.BaseHTTPRequestHandler):
 
 
 class FaultProxy:
-    """Listens on a port of its own; `fault` says what is done with each request, None is to pass it on."""
+    """Listens on a port of its own; `fault` says what is done with each request, None is to pass it on.
 
-    def __init__(self, target):
+    It may listen on a host of a network, which is `entered` for that; the server is on this machine all the same.
+    """
+
+    def __init__(self, target, address="127.0.0.1", entered=contextlib.nullcontext()):
         self.target, self.fault = target, None
         # Method and path of each request.
         self.seen = []
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Exchange)
+        with entered:
+            self.server = http.server.ThreadingHTTPServer((address, 0), Exchange)
         self.server.daemon_threads, self.server.proxy = True, self
         self.server.handle_error = lambda *arguments: None
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        self.url = f"http://{address}:{self.server.server_port}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def close(self):

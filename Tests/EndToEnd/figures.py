@@ -21,6 +21,8 @@ A_FEW = 3
 # Flash and beep of our camera are one instant; what is between them in a file is ours.
 MAXIMUM_OFFSET = 0.005
 AUDIO_PACKET = 0.020
+# What may be between the clocks of two hosts and what senders tell of it, in seconds.
+MOST_BETWEEN_CLOCKS = 0.020
 
 
 def number(result, *names):
@@ -280,3 +282,31 @@ def whole_spans(path, kind, hole=1):
         assert first <= end + hole, media.describe(path)
         end = max(end, last)
     return spans
+
+
+def assert_one_timeline(path, peer, fps=30):
+    """Every frame of an aiortc peer is where the peer's clock has it, whoever recorded it, and none is there twice.
+
+    Each connection counts its frames from an instant that the peer prints, a whole second apart from that of another
+    (--on-the-second). Returns how many connections there are frames of.
+    """
+    begun = [fact["at"] for fact in peer.facts if fact["event"] == "sending"]
+    found = [frame for frame in media.frames(path) if frame.counter is not None]
+    # A connection that began later has counted less.
+    starts = [0] + [index for index in range(1, len(found)) if found[index].counter < found[index - 1].counter]
+    sent, origin = [], None
+    for start, end in zip(starts, starts[1:] + [len(found)]):
+        run = found[start:end]
+        assert len(run) >= fps, [frame.counter for frame in found]
+        if origin is None:
+            origin = run[0].time - begun[0] - run[0].counter / fps
+        began = min(begun, key=lambda at: abs(run[0].time - at - run[0].counter / fps - origin))
+        begun = begun[begun.index(began) + 1:]
+        sent += [began + frame.counter / fps for frame in run]
+    assert all(after - before > 0.5 / fps for before, after in zip(sent, sent[1:])), sent
+    places = [frame.time - at for frame, at in zip(found, sent)]
+    assert max(places) - min(places) <= MOST_BETWEEN_CLOCKS, f"{min(places)} {max(places)}"
+    heard = media.packets(path, 1)
+    assert all(after.time - before.time > 0.01 for before, after in zip(heard, heard[1:])), media.describe(path)
+    print(f"frames of {len(starts)} connections are within {1000 * (max(places) - min(places)):.1f} ms")
+    return len(starts)

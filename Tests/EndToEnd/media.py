@@ -106,6 +106,11 @@ def frames(path, index=0):
     return [Frame(time, counter, flash) for time, (counter, flash) in zip(times, result)]
 
 
+def counters(path, index=0):
+    """The counters of the decoded frames of a video stream that show one."""
+    return [frame.counter for frame in frames(path, index) if frame.counter is not None]
+
+
 def last_picture(path, decoder):
     """A checksum of the last frame that a decoder makes of the first video stream."""
     text = run("ffmpeg", "-v", "error", "-c:v", decoder, "-i", path, "-map", "0:v:0", "-vf", "scale=640:480", *EVERY_STREAM[2:], "-f",

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two hosts and a router between them, as network namespaces of this machine; needs root."""
+"""Hosts and a router between them, as network namespaces of this machine; needs root."""
 
 import contextlib
+import ctypes
 import json
 import os
 import subprocess
@@ -21,20 +22,21 @@ table inet tapedeck {
 
 
 class Network:
-    """Hosts `a` and `b`, each on a separate link to the router `r`, which forwards nothing between them.
+    """Hosts `a`, `b` and so on, each on a separate link to the router `r`, which forwards nothing between them.
 
-    The router has the address .1 (::1) on both links, the hosts .2 (::2).
+    The router has the address .1 (::1) on each link, the hosts .2 (::2).
     """
 
-    def __init__(self, name):
-        self.names = {role: f"{name}-{role}" for role in "abr"}
-        self.interfaces = {role: f"to-{role}" for role in "ab"}
+    def __init__(self, name, hosts="ab"):
+        self.names = {role: f"{name}-{role}" for role in hosts + "r"}
+        self.interfaces = {role: f"to-{role}" for role in hosts}
 
     def make(self):
-        for role in "abr":
+        for role in self.names:
             run("ip", "netns", "add", self.names[role])
             self.run(role, "ip", "link", "set", "lo", "up")
-        for number, role in enumerate("ab", 1):
+        for role in self.interfaces:
+            number = number_of(role)
             run("ip", "link", "add", "eth0", "netns", self.names[role], "type", "veth", "peer", "name",
                 self.interfaces[role], "netns", self.names["r"])
             for where, interface, last in ((role, "eth0", 2), ("r", self.interfaces[role], 1)):
@@ -57,6 +59,20 @@ class Network:
     def run(self, role, *command, text=None):
         return run(*self.inside(role, *command), text=text)
 
+    @contextlib.contextmanager
+    def entered(self, role):
+        """Has this thread in a namespace: sockets that it makes are there."""
+        with open("/proc/thread-self/ns/net") as before, open(f"/run/netns/{self.names[role]}") as there:
+            enter(there)
+            try:
+                yield
+            finally:
+                enter(before)
+
+    def processes(self, role):
+        """The ids of the processes in a namespace."""
+        return [int(line) for line in run("ip", "netns", "pids", self.names[role]).split()]
+
     def connect(self, role, is_up):
         """Takes the link of a host to the router away, or gives it back; IPv6 addresses go with it."""
         interface = self.interfaces[role]
@@ -73,19 +89,33 @@ class Network:
 
     def direct_packets(self):
         """How many packets of one host to the other the router has seen."""
-        found = self.run("r", "nft", "-j", "list", "counter", "inet", "tapedeck", "direct")
+        return self.packets("direct")
+
+    def packets(self, counter):
+        """How many packets a counter of the router's rules has seen."""
+        found = self.run("r", "nft", "-j", "list", "counter", "inet", "tapedeck", counter)
         return next(entry["counter"]["packets"] for entry in json.loads(found)["nftables"] if "counter" in entry)
 
     @staticmethod
     def host(role):
         """The address of a host."""
-        return f"{PREFIX}.{'ab'.index(role) + 1}.2"
+        return f"{PREFIX}.{number_of(role)}.2"
 
     @staticmethod
     def router(role, version=4):
         """The router's address as a host sees it."""
-        number = "ab".index(role) + 1
+        number = number_of(role)
         return f"{PREFIX}.{number}.1" if version == 4 else f"{PREFIX_6}:{number}::1"
+
+
+def number_of(role):
+    """The number of a host's link."""
+    return ord(role) - ord("a") + 1
+
+
+def enter(namespace):
+    if ctypes.CDLL(None, use_errno=True).setns(namespace.fileno(), 0) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
 
 
 def run(*command, text=None):
@@ -95,9 +125,9 @@ def run(*command, text=None):
 
 
 @contextlib.contextmanager
-def namespaces():
+def namespaces(hosts="ab"):
     """A network, or why there is none."""
-    network = Network(f"tapedeck-{os.getpid()}")
+    network = Network(f"tapedeck-{os.getpid()}-{hosts}", hosts)
     try:
         try:
             network.make()

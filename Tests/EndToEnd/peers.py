@@ -7,9 +7,9 @@ from stage import LIMIT
 
 
 def room_url(server, room, **query):
-    """The room URL of a server on loopback."""
+    """The room URL of a server."""
     text = "&".join(f"{key}={value}" for key, value in query.items())
-    return f"socketio+http://127.0.0.1:{server.port}/{room}" + (f"?{text}" if text else "")
+    return f"socketio+http://{server.address}:{server.port}/{room}" + (f"?{text}" if text else "")
 
 
 def caught_up(peer, recorder):

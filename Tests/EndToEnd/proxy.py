@@ -9,6 +9,8 @@ import threading
 class Proxy:
     """Listens on a separate port until it is closed; `target` is the port where new connections go."""
 
+    address = "127.0.0.1"
+
     def __init__(self, target):
         self.target, self.open = target, []
         self.listener = socket.create_server(("127.0.0.1", 0))

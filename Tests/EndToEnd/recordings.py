@@ -29,6 +29,22 @@ def journal_of(folder):
     return [json.loads(line) for line in (pathlib.Path(folder) / "journal.jsonl").read_text().splitlines()]
 
 
+def left(records):
+    """When a host wrote the last of a recording, on the clock of its journal; None while it writes."""
+    return next((record["at"] for record in records if record["kind"] == "recording-finished"), None)
+
+
+def begun(records):
+    """When a host had audio and video, on the clock of its journal."""
+    opened = {record["track"]: record["media"] for record in records if record["kind"] == "track-opened"}
+    first = {}
+    for record in records:
+        if record["kind"] == "clock-anchor":
+            first.setdefault(opened[record["track"]], record["at"])
+    assert set(first) == {"audio", "video"}, first
+    return max(first.values())
+
+
 def recorded_layers(directory):
     """For each track that is one layer of several, in the only recording below a storage directory, the layer."""
     return [record["layer"] for record in journal_of(recording_folder(directory)) if "layer" in record]

@@ -2,6 +2,7 @@
 """Starts and ends the processes of a test, and keeps what they print."""
 
 import contextlib
+import copy
 import json
 import itertools
 import os
@@ -80,6 +81,9 @@ def dropped_datagrams():
 
 class Running:
     """A process whose standard output is read line by line, and whose standard error goes to a file."""
+
+    # Where its port is, if it is a server.
+    address = "127.0.0.1"
 
     def __init__(self, name, command, environment, folder, beside):
         self.name, self.command = name, [str(part) for part in command]
@@ -239,9 +243,21 @@ class Stage:
         self.mark = uuid.uuid4().hex
         self.running = []
         self.has_told = False
+        self.host = None
+
+    def at(self, host):
+        """This stage as a host of a network has it: what it starts runs there."""
+        there = copy.copy(self)
+        there.host = host
+        return there
+
+    def entered(self):
+        """Has this thread where the host is, for connections that it makes."""
+        return self.host.entered() if self.host else contextlib.nullcontext()
 
     def start(self, name, *command, secrets=None):
         """Starts a process; `secrets` are variables of its environment."""
+        command = self.host.inside(*command) if self.host else command
         environment = {**os.environ, MARK: self.mark, "PYTHONUNBUFFERED": "1", **(secrets or {})}
         process = Running(name, command, environment, self.folder, self.running)
         self.running.append(process)
@@ -262,11 +278,25 @@ class Stage:
     def etcd(self):
         """An etcd with one member; its URL."""
         url, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
-        etcd = self.start("etcd", "etcd", "--name", "m", "--data-dir", self.folder / "etcd", "--unsafe-no-fsync",
-                          "--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", peer,
-                          "--initial-advertise-peer-urls", peer, "--initial-cluster", f"m={peer}")
-        etcd.wait_for("its clients' port", lambda: "ready to serve client requests" in etcd.messages)
+        self.await_etcd(self.start_etcd("m", url, peer, f"m={peer}"))
         return url
+
+    def etcd_folder(self, name, url):
+        """Where a member of an etcd has its data."""
+        return self.folder / f"etcd-{name}-{url.rpartition(':')[2]}"
+
+    def start_etcd(self, name, url, peer, members, *flags):
+        """A member of an etcd, which may wait for others."""
+        member = self.start("etcd", "etcd", "--name", name, "--data-dir", self.etcd_folder(name, url), "--unsafe-no-fsync",
+                            "--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", peer,
+                            "--initial-advertise-peer-urls", peer, "--initial-cluster", members, *flags)
+        # In order it does not end without the others.
+        member.end_signal = signal.SIGKILL
+        return member
+
+    @staticmethod
+    def await_etcd(member):
+        member.wait_for("its clients' port", lambda: "ready to serve client requests" in member.messages)
 
     def members(self, server, room, count, timeout=LIMIT):
         """Waits until so many members are in a room of `room_server`."""
@@ -291,7 +321,7 @@ class Stage:
     def aiortc(self, server, room, *flags, transport="websocket", program="aiortc_peer.py"):
         """aiortc in a room; returns when it has joined."""
         peer = self.start("aiortc", python("peers"), PEERS / program, "--url",
-                          f"http://127.0.0.1:{server.port}", "--room", room, "--eio", server.eio, "--transport",
+                          f"http://{server.address}:{server.port}", "--room", room, "--eio", server.eio, "--transport",
                           transport, *flags)
         peer.wait_for_event("joined")
         return peer
@@ -362,10 +392,10 @@ class Stage:
         job.exit_code = job.wait()
         return job
 
-    def serve(self, *flags):
+    def serve(self, *flags, address=Running.address):
         """The embedded room server; has `port`, speaks Engine.IO 4 to our peers."""
-        server = self.tapedeck("serve", "--listen", "127.0.0.1:0", "--json", *flags)
-        server.port, server.eio = server.wait_for_port(), 4
+        server = self.tapedeck("serve", "--listen", f"{address}:0", "--json", *flags)
+        server.address, server.port, server.eio = address, server.wait_for_port(), 4
         return server
 
     # The end.

@@ -14,6 +14,7 @@ import bench  # noqa: E402
 import bench_compare  # noqa: E402
 import bench_report  # noqa: E402
 import charts  # noqa: E402
+import sender_trace  # noqa: E402
 
 
 def run(receiver, rooms, round_number, cpu, after=0.0, proportional=0, **members):
@@ -56,6 +57,16 @@ def test_ratios_are_of_one_shape():
         "0.75 with 1 room |",
         "| vp8-720p30, bursts | CPU of a recorded room against Janus, both with what makes files playable | 0.75 × | "
         "1.00 with 1 room |"]
+
+
+def test_a_trace_has_the_delays_of_each_frame_of_the_video():
+    def packet(source, frame, milliseconds, size=1200):
+        return source, (2**32 - 3000 + 3000 * frame) % 2**32, size, round((1000 + 1000 * frame / 30 + milliseconds) * 1e6)
+
+    # The first and the last frame, of which packets may be missing, are left out; so is the audio.
+    found = sender_trace.frames([packet(b"v", 0, 2), packet(b"v", 1, 1), packet(b"v", 1, 1.2), packet(b"a", 1, 0, 90),
+                                 packet(b"v", 2, 5), packet(b"v", 2, 9), packet(b"v", 3, 0)])
+    assert found == [pytest.approx([0, 0.2], abs=0.001), pytest.approx([4, 8], abs=0.001)]
 
 
 def test_lost_is_a_share_of_what_was_sent():
@@ -166,7 +177,7 @@ def test_every_receiver_is_measured(stage):
     results = json.loads(path.read_text())
     names = ("tapedeck", "tapedeck-workers", "tapedeck-receiving", "janus", "floor", "webrtcbin", "matroskamux", "aiortc")
     assert [(each["receiver"], each["shape"]) for each in results["runs"]] == [
-        (name, shape) for name in names for shape in ("paced", "bursts")]
+        (name, shape) for name in names for shape in ("paced", "bursts", "chromium")]
     for each in results["runs"]:
         assert min(one["cpuSeconds"] for one in each["processes"]) >= 0
         assert sum(one["cpuSeconds"] for one in each["processes"]) > 0

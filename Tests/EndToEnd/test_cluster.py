@@ -10,16 +10,16 @@ import time
 import yaml
 from daemon import Daemon
 from peers import room_url
-from recordings import journal_of
+from recordings import begun, journal_of, left
 from stage import free_port
 
 CALL = ("--send", "synthetic", "--size", "320x180")
 
 
-def host(stage, etcd, name, rooms=None, **cluster):
+def host(stage, etcd, name, rooms=None, api=None, storage=None, **cluster):
     port = free_port()
-    return Daemon(stage, rooms or {}, name=name, api={"listen": f"127.0.0.1:{port}"},
-                  cluster={"name": "calls", "host": name, "etcd": [etcd], "capacity": 4,
+    return Daemon(stage, rooms or {}, name=name, storage=storage, api={"listen": f"127.0.0.1:{port}", **(api or {})},
+                  cluster={"name": "calls", "host": name, "etcd": etcd if isinstance(etcd, list) else [etcd], "capacity": 4,
                            "url": f"http://localhost:{port}", **cluster})
 
 
@@ -59,9 +59,9 @@ def finished(daemon, epoch, room):
     return None
 
 
-def two_hosts(stage, etcd, server):
-    """Hosts that share the room `hall`: the one that has it, and the other."""
-    daemons = {name: host(stage, etcd, name) for name in ("a", "b")}
+def hosts_of_hall(stage, etcd, server, names="ab", storage=None):
+    """Hosts that share the room `hall`: the one that has it, and the others."""
+    daemons = {name: host(stage, etcd, name, storage=storage) for name in names}
     run(stage, "cluster", "init", "--config", daemons["a"].path)
     apply(stage, daemons["a"], {"hall": {"url": room_url(server, "hall"), "record": {"empty_after": "1s"}}})
     owned = daemons["a"].wait_for("an owner", lambda: claimant(stage, daemons["a"], "hall"))
@@ -76,25 +76,29 @@ def as_one(daemon, first):
     return sorted(journal.parent for journal in folder.parent.glob("*/journal.jsonl"))
 
 
+def kill(daemon):
+    os.kill(daemon.process.process.pid, signal.SIGKILL)
+    daemon.process.wait()
+
+
 def take_over(daemon):
     """Waits until a host has the room and records it."""
-    daemon.wait_for("the room", lambda: daemon.get("/v1/rooms")["rooms"])
+    daemon.wait_for("the room", lambda: daemon.own_rooms())
     daemon.wait_for_recording("hall")
 
 
-def only_folder(daemon):
-    journal, = (daemon.storage / "recordings" / "hall").glob("*/journal.jsonl")
+def only_folder(daemon, room="hall"):
+    journal, = (daemon.storage / "recordings" / room).glob("*/journal.jsonl")
     return journal.parent
 
 
 def test_the_parts_of_a_call_that_outlived_its_host_become_one(stage):
     server = stage.room_server(5)
-    owner, other = two_hosts(stage, stage.etcd(), server)
+    owner, other = hosts_of_hall(stage, stage.etcd(), server)
     peer = stage.aiortc(server, "hall", *CALL)
     owner.wait_for_recording("hall")
     first = only_folder(owner)
-    os.kill(owner.process.process.pid, signal.SIGKILL)
-    owner.process.wait()
+    kill(owner)
     take_over(other)
     # The call ends while the host with its beginning is away: there is a file of the rest.
     peer.end()
@@ -125,7 +129,7 @@ def test_the_parts_of_a_call_that_outlived_its_host_become_one(stage):
 
 def test_a_host_that_stops_during_a_call_hands_on_its_recording(stage):
     server = stage.room_server(5)
-    owner, other = two_hosts(stage, stage.etcd(), server)
+    owner, other = hosts_of_hall(stage, stage.etcd(), server)
     peer = stage.aiortc(server, "hall", *CALL)
     owner.wait_for_recording("hall")
     first = only_folder(owner)
@@ -152,7 +156,7 @@ def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
     assert owned["epoch"] == 1
     owner, = (daemon for name, daemon in daemons.items() if name == owned["host"])
     other, = (daemon for name, daemon in daemons.items() if name != owned["host"])
-    assert other.get("/v1/rooms")["rooms"] == []
+    assert other.own_rooms() == []
     assert owner.room("hall")["origin"] == "cluster"
     # It is not changed behind the cluster's back.
     assert owner.request("DELETE", "/v1/rooms/hall")[0] == 409
@@ -160,9 +164,8 @@ def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
     owner.wait_for_recording("hall")
 
     killed = time.monotonic()
-    os.kill(owner.process.process.pid, signal.SIGKILL)
-    owner.process.wait()
-    other.wait_for("the room", lambda: other.get("/v1/rooms")["rooms"])
+    kill(owner)
+    other.wait_for("the room", lambda: other.own_rooms())
     other.wait_for_recording("hall")
     print(f"recorded by the other host {time.monotonic() - killed:.1f} s after the kill")
     first, second = started(owner, "hall"), started(other, "hall")
@@ -178,8 +181,8 @@ def test_the_room_of_a_host_that_is_killed_is_recorded_by_another(stage):
     # The host that comes back leaves the room where it is.
     owner.start()
     run(stage, "rooms", "delete", "hall", "--config", other.path)
-    other.wait_for("the room's end", lambda: not other.get("/v1/rooms")["rooms"])
-    assert owner.get("/v1/rooms")["rooms"] == []
+    other.wait_for("the room's end", lambda: not other.own_rooms())
+    assert owner.own_rooms() == []
 
 
 def test_a_host_that_stops_hands_its_rooms_on_and_keeps_its_own(stage):
@@ -225,21 +228,15 @@ def test_a_drained_host_hands_a_call_on_without_a_gap(stage):
     assert steps[-1]["rooms"] == [] and steps[-1]["drained"], steps
     moved, = other.log("room.moved")
     assert f"from: {owner.name}" in moved, moved
-    assert owner.get("/v1/rooms")["rooms"] == []
+    assert owner.own_rooms() == []
     other.wait_for_recording("hall")
     peer.end()
     before, after = (daemon.wait_for("the end of the recording", lambda at=(daemon, epoch): finished(*at, "hall"))
                      for epoch, daemon in enumerate((owner, other), 1))
     # The daemons share one kernel: its clock is that of both journals.
-    left = next(record["at"] for record in journal_of(before) if record["kind"] == "recording-finished")
-    opened = {record["track"]: record["media"] for record in journal_of(after) if record["kind"] == "track-opened"}
-    first = {}
-    for record in journal_of(after):
-        if record["kind"] == "clock-anchor":
-            first.setdefault(opened[record["track"]], record["at"])
-    assert set(first) == {"audio", "video"}, first
-    print(f"the successor had audio and video {(left - max(first.values())) / 1e9:.2f} s before the owner left")
-    assert max(first.values()) < left
+    overlap = left(journal_of(before)) - begun(journal_of(after))
+    print(f"the successor had audio and video {overlap / 1e9:.2f} s before the owner left")
+    assert overlap > 0
 
 
 def test_an_empty_room_leaves_a_drained_host_at_once(stage):
@@ -309,6 +306,35 @@ def test_an_etcd_that_hangs_ends_no_recording_and_is_reported(stage):
     peer.end()
     member.wait_for_export("hall")
     assert started(member, "hall")["claim"] == {"cluster": "calls", "epoch": 1}, "one recording, of one epoch"
+
+
+def test_init_names_members_that_are_not_of_the_etcd(stage):
+    etcd = stage.etcd()
+    member = host(stage, etcd, "a")
+    # etcd's packages start each member as an etcd by itself.
+    member.sections["cluster"]["etcd"] = [etcd, stage.etcd(), f"http://127.0.0.1:{free_port()}"]
+    member.write({})
+    for word in ("made", "exists"):
+        made = stage.run_tapedeck("cluster", "init", "--config", member.path)
+        assert made.exit_code == 2 and re.match(rf"the cluster calls (is )?{word}: ", made.output), made.story()
+        assert f"but of another: {member.sections['cluster']['etcd'][1]}" in made.messages, made.story()
+        assert "does not answer: http://127.0.0.1" in made.messages, made.story()
+
+
+def test_a_second_daemon_with_the_name_of_a_host_takes_nothing_and_says_so(stage):
+    server = stage.room_server(5)
+    etcd = stage.etcd()
+    first = host(stage, etcd, "a")
+    run(stage, "cluster", "init", "--config", first.path)
+    second = Daemon(stage, {}, name="twin", api={"listen": f"127.0.0.1:{free_port()}"},
+                    cluster={"name": "calls", "host": "a", "etcd": [etcd], "capacity": 4})
+    second.wait_for("the other's record", lambda: "has the name a" in second.get("/v1/cluster").get("reason", ""))
+    assert "connected since" in run(stage, "cluster", "status", "--api", second.url)
+    assert "has the name a: no rooms until that ends" in run(stage, "cluster", "status", "--api", second.url)
+    assert first.process.end() == 0, first.process.story()
+    apply(stage, second, {"hall": {"url": room_url(server, "hall")}})
+    second.wait_for("the room", lambda: claimant(stage, second, "hall"))
+    assert "reason" not in second.get("/v1/cluster")
 
 
 def test_a_host_without_the_section_has_no_part_of_it(stage):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The dashboard in Chromium, on a daemon with a call."""
 
+import datetime
 import json
 import re
 import urllib.parse
@@ -327,14 +328,17 @@ def test_a_room_that_was_added_here_is_edited_and_survives_a_restart(stage, brow
     dashboard.expected = 422
     form.get_by_role("button", name="Save").click()
     see(form.get_by_role("alert").get_by_text(re.compile("^Cron expression: ")))
-    form.get_by_label("Cron expression").fill("0 9 * * 1")
+    # A day on which it is not open, whatever day it is.
+    far = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=3)
+    weekly = f"0 9 * * {far.isoweekday() % 7}"
+    form.get_by_label("Cron expression").fill(weekly)
     form.get_by_role("button", name="Save").click()
     form.wait_for(state="hidden")
-    see(card.get_by_text(re.compile(r"^By schedule · next: Mon,? \d\d:00|^By schedule · next: .*, \d\d:00")))
+    see(card.get_by_text(re.compile(rf"^By schedule · next: {far:%a},? \d\d:00|^By schedule · next: .*, \d\d:00")))
     see(card.get_by_text("Outside its schedule"))
     before = daemon.room("annexe")
     assert before["definition"] == {
-        "url": url, "join": {"schedule": "0 9 * * 1", "time_zone": "UTC", "duration": "90m"},
+        "url": url, "join": {"schedule": weekly, "time_zone": "UTC", "duration": "90m"},
         "record": {"video": False, "audio": True, "automatic": True}, "announce": "This call is recorded."}
 
     daemon.restart()

@@ -24,7 +24,7 @@ CALLS = ("tapedeck", "record", "camera", "probe")
 RECORDINGS = ("export", "verify", "recordings", "list", "show", "repair", "worker", "delete")
 DAEMON = ("run", "events", "rooms", "rooms list", "status", "mark", "pause", "resume", "mute", "unmute", "freeze",
           "unfreeze", "switch", "stop", "start", "reload")
-CLUSTER = ("cluster init", "rooms apply", "rooms get", "rooms delete")
+CLUSTER = ("cluster init", "rooms apply", "cluster adopt", "rooms get", "rooms delete")
 MEMBER = ("cluster", "cluster status", "drain", "undrain")
 ALONE = ("serve", "logs", "pipelines", "doctor", "replay", "rtsp-server", "demo")
 

@@ -289,7 +289,7 @@ def page(stage, server, name):
 def test_whoever_is_back_under_another_id_is_there_once(stage, join):
     servers = [stage.serve("--room-size", "4") for _ in range(2)]
     proxy = Proxy(servers[0].port)
-    known = types.SimpleNamespace(port=proxy.port)
+    known = types.SimpleNamespace(address="127.0.0.1", port=proxy.port)
     daemon = Daemon(stage, {"mesh": room(known, "mesh")})
     daemon.wait_for_phase("mesh", "joined")
     peer = join(stage, known, "mesh")

@@ -77,21 +77,34 @@ def test_who_stays_is_written_while_the_files_of_who_leaves_are_closed(stage, sl
     interrupted(recorder)
 
 
-@pytest.mark.media
-def test_a_room_that_is_closed_slowly_does_not_cost_its_neighbour(stage, slow_disk, monkeypatch):
+def neighbours(stage, monkeypatch, disk, **workers):
+    """Two rooms with a call each in one worker with such a disk; its daemon and the participants."""
     server = stage.serve("--room-size", "2")
-    hold = stage.folder / "hold"
     rooms = {"slow": "123123", "quick": "456456"}
     with monkeypatch.context() as patch:
-        for name, value in slow_disk(0, hold).items():
+        for name, value in disk.items():
             patch.setenv(name, value)
         daemon = Daemon(stage, {name: {"url": room_url(server, number)} for name, number in rooms.items()},
-                        workers={"rooms_per_worker": 2, "stop_limit": "6s"})
-    for number in rooms.values():
-        stage.aiortc(server, number, "--send", "synthetic", "--size", "320x180")
+                        workers={"rooms_per_worker": 2, **workers})
+    peers = [stage.aiortc(server, number, "--send", "synthetic", "--size", "320x180") for number in rooms.values()]
     wait_for_media(daemon.process, daemon.storage, 4)
+    assert daemon.worker("slow") == daemon.worker("quick")
+    return daemon, peers
+
+
+def hold_writes(daemon, hold, path):
+    """From here on no write to such a path comes to an end; one has begun."""
+    aside = hold.with_name("hold.new")
+    aside.write_text(path)
+    aside.rename(hold)
+    daemon.wait_for("a write that waits", lambda: list(hold.parent.glob("hold.*")))
+
+
+@pytest.mark.media
+def test_a_room_that_is_closed_slowly_does_not_cost_its_neighbour(stage, slow_disk, monkeypatch):
+    hold = stage.folder / "hold"
+    daemon, _ = neighbours(stage, monkeypatch, slow_disk(0, hold), stop_limit="6s")
     worker = daemon.worker("quick")
-    assert daemon.worker("slow") == worker
     recordings = daemon.storage / "recordings"
     journal, = (recordings / "slow").rglob("journal.jsonl")
     # From here on nothing of one room that is synchronised comes to an end.
@@ -124,10 +137,7 @@ def test_a_disk_that_takes_nothing_for_a_while_costs_no_worker_and_no_media(stag
     sid = peer.event("joined")["sid"]
     daemon.wait_for_recording("standup")
     worker, recording = daemon.worker("standup"), daemon.room("standup")["status"]["recording"]["id"]
-    aside = stage.folder / "hold.new"
-    aside.write_text("/recordings/standup/")
-    aside.rename(hold)
-    daemon.wait_for("a write that waits", lambda: list(stage.folder.glob("hold.*")))
+    hold_writes(daemon, hold, "/recordings/standup/")
     until = time.monotonic() + HELD
     while time.monotonic() < until:
         daemon.request("GET", f"/v1/rooms/standup/participants/{sid}/thumbnail.jpg")
@@ -143,10 +153,37 @@ def test_a_disk_that_takes_nothing_for_a_while_costs_no_worker_and_no_media(stag
     peer.end()
     daemon.post("/v1/rooms/standup/stop")
     folder, = daemon.wait_for_export("standup")
+    assert_lossless(folder)
+
+
+@pytest.mark.media
+def test_a_disk_that_takes_nothing_of_a_room_costs_its_neighbour_nothing(stage, slow_disk, monkeypatch):
+    """The rooms of a worker have one thread that writes: it stands still in the first of them."""
+    hold = stage.folder / "hold"
+    daemon, peers = neighbours(stage, monkeypatch, slow_disk(0, writes=hold))
+    recordings = daemon.storage / "recordings"
+    hold_writes(daemon, hold, "/recordings/slow/")
+    sizes = {path: path.stat().st_size for path in (recordings / "slow").rglob("tracks/*")}
+    for _ in range(3):
+        wait_for_more(daemon.process, recordings / "quick")
+    assert sizes == {path: path.stat().st_size for path in sizes}
+    hold.unlink()
+    wait_for_more(daemon.process, recordings / "slow")
+    for peer in peers:
+        peer.end()
+    for name in daemon.rooms:
+        daemon.post(f"/v1/rooms/{name}/stop")
+    for name in daemon.rooms:
+        folder, = daemon.wait_for_export(name)
+        assert_lossless(folder)
+    assert not daemon.log("recording.degraded") and not daemon.log("worker is ended"), daemon.process.story()
+
+
+def assert_lossless(folder):
+    """All that came is in the recording; what came while nothing was written has its own time."""
     certificate = json.loads((folder / "manifest.json").read_text())["certificate"]
     assert certificate["verdict"] in WHOLE, certificate
     for track in certificate["tracks"]:
-        # All that came is there, and what came while nothing was taken has its own time.
         lost = track.get("packets_lost") or 0
         if track["media"] == "video":
             assert sum(count for _, count in media.lost_frames(media.frames(folder / track["file"]))) <= lost, track

@@ -103,11 +103,11 @@ import Timeline
 
     @Test func hostsWhoseClocksAreApartGiveOneCall() throws {
         let recordings = try Self.series([
-            Owner(epoch: 1, number: 1, video: 0..<60, audio: 0..<100),
-            Owner(epoch: 2, number: 2, video: 90..<120, audio: 150..<200),
+            Owner(epoch: 1, number: 1, video: 0..<57, audio: 0..<95),
+            Owner(epoch: 2, number: 2, video: 90..<120, audio: 155..<200),
         ])
         let report = try Self.export(recordings)
-        try self.check(report, video: [0..<60, 90..<120], audio: [0..<100, 150..<200])
+        try self.check(report, video: [0..<57, 90..<120], audio: [0..<95, 155..<200])
         #expect(report.tracks.map(\.gapCount) == [1, 1])
         #expect(report.tracks.map { $0.files?.count } == [2, 2])
         #expect(
@@ -119,11 +119,19 @@ import Timeline
         // The manifest and the result of `tapedeck verify` say it as well.
         let manifest = try #require(try Manifest.read(recordings[0].folder))
         #expect(manifest.exports.map(\.joined) == [report.joined])
+        let gap = try #require(manifest.exports[0].gaps?.first)
+        #expect(manifest.exports[0].gaps == [gap])
+        #expect(abs(gap.durationNanoseconds - 1_130_000_000) < 20_000_000, "\(gap)")
         for certificate in [manifest.certificate, try RecordingExamination.certificate(of: recordings[0].folder)] {
             let found = certificate?.findings.filter { $0.kind == .clocksJoined } ?? []
             #expect(found.map(\.text) == ["segment 2 (host host2): joined by senders ± 1 ms"])
             #expect(found.map(\.file) == ["call-series.mkv"])
+            let parts = certificate?.findings.filter { $0.kind == .seriesParts } ?? []
+            #expect(parts.map(\.text) == ["made of segment 1 (host host1, epoch 1), segment 2 (host host2, epoch 2)"])
+            let gaps = certificate?.findings.filter { $0.kind == .gap && $0.file == "call-series.mkv" } ?? []
+            #expect(gaps.count == 1 && gaps[0].text.hasPrefix("no host recorded anything for 1"), "\(gaps)")
         }
+        #expect(manifest.claim?.epoch == 1)
     }
 
     @Test func ofAnOverlapTheNewerOwnerCounts() throws {
@@ -134,7 +142,7 @@ import Timeline
         ])
         let report = try Self.export(recordings)
         try self.check(report, video: [0..<120], audio: [0..<200])
-        #expect(report.tracks.map(\.gapCount) == [0, 0])
+        #expect(report.tracks.map(\.gapCount) == [0, 0] && report.gaps.isEmpty)
         #expect(report.tracks.map { $0.clips?.count } == [2, 2])
         #expect(!report.warnings.contains { $0.contains("left out") }, "\(report.warnings)")
         let separate = try Self.export(recordings, ExportSpec(.tracks(.init(switches: [.separateTracks]))))

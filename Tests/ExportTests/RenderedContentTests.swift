@@ -99,7 +99,7 @@ import Timeline
 
     /// The speakers are in the manifest, from the recording's first unit; an export of a part does not change them.
     @Test(arguments: [
-        ExportSpec.Layout.audio(.init()), .grid(.init(size: PictureSize(width: 320, height: 180), framesPerSecond: 10)),
+        ExportSpec.Layout.audio(.init()), .grid(.init(size: VideoSize(width: 320, height: 180), framesPerSecond: 10)),
     ])
     func theManifestTellsWhoSpoke(layout: ExportSpec.Layout) throws {
         func voice(_ from: Double, _ to: Double) throws -> [[UInt8]] {
@@ -127,7 +127,7 @@ import Timeline
             .video("alice", .vp8, self.video("black"), capture: 0), .audio("alice", self.audio(), capture: 0),
         ])
         let settings = ExportSpec(
-            .grid(.init(size: PictureSize(width: 320, height: 180), framesPerSecond: 30, codec: codec))
+            .grid(.init(size: VideoSize(width: 320, height: 180), framesPerSecond: 30, codec: codec))
         )
         let grid = try recording.export(settings).output
         let flashes = self.onsets(try self.brightness(grid, framesPerSecond: 30), above: 120, rate: 30)
@@ -147,7 +147,7 @@ import Timeline
         plan.places = places
         plan.delayNanoseconds = 140_000_000
         let recording = try SimulatedRecording([plan])
-        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 320, height: 192), framesPerSecond: 30)))
+        let settings = ExportSpec(.grid(.init(size: VideoSize(width: 320, height: 192), framesPerSecond: 30)))
         let report = try recording.export(settings)
         #expect(report.warnings.isEmpty, "\(report.warnings)")
         // The name is in the lower part.
@@ -168,7 +168,7 @@ import Timeline
         let recording = try SimulatedRecording(
             zip(["alice", "bob", "carol"], colours).map { .video($0, .vp8, try self.video($1)) }
         )
-        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 640, height: 360), framesPerSecond: 10)))
+        let settings = ExportSpec(.grid(.init(size: VideoSize(width: 640, height: 360), framesPerSecond: 10)))
         let raw = try Command.run(
             "ffmpeg",
             [

@@ -47,7 +47,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         let output = recording.storagePath + "/" + wanted.file
         let container = ExportSpec.Container(rawValue: wanted.file.split(separator: ".").last.map(String.init) ?? "")
         let settings = ExportSpec(
-            .grid(.init(size: PictureSize(width: 640, height: 360), framesPerSecond: 20, container: container))
+            .grid(.init(size: VideoSize(width: 640, height: 360), framesPerSecond: 20, container: container))
         )
         var fractions: [Double] = []
         let report = try recording.export(settings, output: output) {
@@ -109,7 +109,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         var plan = SimulatedRecording.TrackPlan.video("alice", .vp8, media.vp8)
         plan.turns = [0: .upright, 40: rotation]
         let recording = try SimulatedRecording([plan])
-        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 640, height: 360), framesPerSecond: 20)))
+        let settings = ExportSpec(.grid(.init(size: VideoSize(width: 640, height: 360), framesPerSecond: 20)))
         let grid = try recording.export(settings).output
         for (second, expected) in [(1, VideoRotation.upright), (3, rotation)] {
             let input = ["-ss", "\(second)", "-i", grid]
@@ -142,7 +142,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             .audio("alice", Array(media.opus.prefix(100))),
             .video("bob", .vp8, media.vp8),
         ])
-        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 640, height: 360), framesPerSecond: 20)))
+        let settings = ExportSpec(.grid(.init(size: VideoSize(width: 640, height: 360), framesPerSecond: 20)))
         let report = try recording.export(settings)
         // Two tiles of 314 side by side; the frame is drawn along their inner edge.
         for (milliseconds, expected) in [(1_000, [true, false]), (3_600, [false, false])] {
@@ -171,7 +171,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         var slides = SimulatedRecording.TrackPlan.video("alice", .vp8, Array(media.vp8.prefix(91)))
         slides.missing = 1..<90
         let recording = try SimulatedRecording([slides, .audio("alice", media.opus)])
-        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 320, height: 240), framesPerSecond: 10)))
+        let settings = ExportSpec(.grid(.init(size: VideoSize(width: 320, height: 240), framesPerSecond: 10)))
         let report = try recording.export(settings)
         let raw = try Command.run(
             "ffmpeg",
@@ -208,7 +208,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         // Between two keyframes, and between two frames.
         let report = try recording.export(
             ExportSpec(
-                .grid(.init(size: PictureSize(width: 320, height: 180))),
+                .grid(.init(size: VideoSize(width: 320, height: 180))),
                 participant: "Alice",
                 from: .milliseconds(1513),
                 to: .milliseconds(2713)
@@ -246,7 +246,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
             .video("trudy", .vp8, noise),
             .audio("alice", media.opus),
         ])
-        let settings = ExportSpec(.grid(.init(size: PictureSize(width: 320, height: 180), codec: .vp8)))
+        let settings = ExportSpec(.grid(.init(size: VideoSize(width: 320, height: 180), codec: .vp8)))
         let report = try recording.export(settings)
         #expect(try probe(report.output).count == 2)
         #expect(report.tracks[0].units > 90)
@@ -257,7 +257,7 @@ private func probe(_ path: String) throws -> [ProbedStream] {
         struct Interrupted: Error {}
         let recording = try self.twoPeople()
         for settings in [
-            ExportSpec(.grid(.init(size: PictureSize(width: 320, height: 180)))),
+            ExportSpec(.grid(.init(size: VideoSize(width: 320, height: 180)))),
             ExportSpec(.audio(.init(format: .wav))),
         ] {
             #expect(throws: Interrupted.self) {

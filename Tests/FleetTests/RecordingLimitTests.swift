@@ -14,8 +14,8 @@ import Testing
     @Test func aDiskThatFillsTakesPicturesFirst() {
         let all = Self.order(video: true, audio: true)
         #expect(RecordingLimit.everything.limited(all) == all)
-        #expect(RecordingLimit.soundOnly.limited(all) == Self.order(video: false, audio: true))
-        #expect(RecordingLimit.soundOnly.limited(Self.order(video: true, audio: false)) == nil)
+        #expect(RecordingLimit.audioOnly.limited(all) == Self.order(video: false, audio: true))
+        #expect(RecordingLimit.audioOnly.limited(Self.order(video: true, audio: false)) == nil)
         #expect(RecordingLimit.nothing.limited(all) == nil)
         for limit in RecordingLimit.allCases { #expect(limit.limited(nil) == nil) }
     }

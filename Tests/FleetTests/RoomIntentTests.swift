@@ -89,7 +89,7 @@ import Timeline
         },
         Story(title: "ae38a9f2: the disk reaches recordings by hand", defined: unrecorded) {
             $0.startRecording()
-            $0.limit(to: .soundOnly)
+            $0.limit(to: .audioOnly)
         } isRight: { spec, hand in
             hand == .on && spec.record?.video == false && spec.record?.audio == true
         },

@@ -116,6 +116,67 @@ extension AllGStreamer {
             #expect(feed.fates == (media.isEmpty ? Fates(empty: 1, inUnits: 1) : Fates(inUnits: 2)))
         }
 
+        /// Descriptors of VP8: a number of 15 bits, one of 7, and one with a temporal layer and the number of its base.
+        private static func numbered(_ number: UInt16) -> [UInt8] {
+            [0x90, 0x80, UInt8(0x80 | number >> 8), UInt8(number & 0xFF)]
+        }
+        private static func shortly(_ number: UInt8) -> [UInt8] { [0x90, 0x80, number] }
+        private static func layered(_ number: UInt8, _ base: UInt8, _ layer: UInt8) -> [UInt8] {
+            [0x90, 0xE0, number, base, layer << 6]
+        }
+        /// The same of VP9, whose first byte says whether it is a keyframe.
+        private static func layeredOfVP9(_ number: UInt8, _ base: UInt8, _ layer: UInt8) -> [UInt8] {
+            [number == 1 ? 0xAC : 0xEC, number, layer << 5, base]
+        }
+        private static let (whole, other): ([UInt8], [UInt8]) = ([0] + Self.part, [1] + Self.part)
+
+        /// The beginnings of frames, the first of which is a keyframe, and how many their numbers show to be missing.
+        @Test(
+            arguments: [
+                ([numbered(32766) + whole, numbered(32767) + other, numbered(0) + other], 0),
+                ([numbered(5) + whole, numbered(6) + other, numbered(9) + other, numbered(11) + other], 3),
+                // A new encoder's numbers begin anywhere, as its first frame is a keyframe; others count back.
+                ([numbered(5) + whole, numbered(900) + whole, numbered(800) + other, numbered(801) + other], 0),
+                ([shortly(126) + whole, shortly(127) + other, shortly(1) + other], 1),
+                ([numbered(5) + whole, shortly(9) + other, [0x10] + other, numbered(20) + other], 0),
+                // A server may leave out upper layers, but not the lowest.
+                (
+                    [
+                        layered(1, 1, 0) + whole, layered(5, 2, 0) + other, layered(7, 2, 1) + other,
+                        layered(9, 3, 0) + other,
+                    ], 0
+                ),
+                ([layered(1, 1, 0) + whole, layered(5, 3, 0) + other, layered(9, 5, 1) + other], 3),
+            ] as [([[UInt8]], UInt64)]
+        )
+        func framesOfVP8ThatAServerLostAreCounted(beginnings: [[UInt8]], skipped: UInt64) throws {
+            let feed = try Feed(.vp8)
+            for (place, payload) in beginnings.enumerated() {
+                feed.push(UInt16(place), UInt32(place) * 3000, payload, isMarked: true)
+            }
+            #expect(feed.tap.counters.skipped == skipped && feed.tap.counters.lostPackets == 0)
+        }
+
+        @Test
+        func framesThatPacketsAreMissingOfAreCountedOnce() throws {
+            let feed = try Feed(.vp8)
+            feed.push(1, 0, Self.numbered(5) + Self.whole, isMarked: true)
+            feed.push(3, 6000, Self.numbered(7) + Self.other, isMarked: true)
+            feed.push(4, 9000, Self.numbered(9) + Self.other, isMarked: true)
+            #expect(feed.tap.counters.skipped == 1 && feed.tap.counters.lostPackets == 1)
+        }
+
+        @Test
+        func framesOfVP9ThatAServerLostAreCounted() throws {
+            let feed = try Feed(.vp9)
+            let numbers: [(UInt8, UInt8, UInt8)] = [(1, 1, 0), (2, 1, 1), (3, 2, 0), (5, 3, 0), (9, 5, 0)]
+            for (place, numbers) in numbers.enumerated() {
+                let payload = Self.layeredOfVP9(numbers.0, numbers.1, numbers.2) + Self.part
+                feed.push(UInt16(place), UInt32(place) * 3000, payload, isMarked: true)
+            }
+            #expect(feed.tap.counters.skipped == 1)
+        }
+
         @Test
         func packetsOfVP8MeetEachFate() throws {
             let feed = try Feed(.vp8)

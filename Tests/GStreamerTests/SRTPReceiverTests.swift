@@ -129,6 +129,18 @@ extension AllGStreamer {
             #expect(receiver.forgedPackets == 0)
         }
 
+        /// Of a source that begins shortly before its numbers wrap nothing comes until they have, but for what is late.
+        @Test(arguments: [6, 7, 200])
+        func beginsBehindAWrap(lost: Int) throws {
+            let receiver = try Receiver()
+            let packets = Self.packets(400, from: 65_530, step: 1)
+            let protected = try SourceGuardTests.protected(packets)
+            for number in [lost, lost - 1, lost - 6] + ((lost + 1)..<400) {
+                #expect(receiver.open(protected[number]) == packets[number], "\(number)")
+            }
+            #expect(receiver.open(protected[399]) == nil && receiver.forgedPackets == 0)
+        }
+
         @Test func refusesWhatWasChanged() throws {
             let receiver = try Receiver()
             let packets = Self.packets(200, from: 1, step: 1)

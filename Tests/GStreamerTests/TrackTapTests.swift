@@ -224,7 +224,11 @@ extension AllGStreamer {
             tap.attach(toSink: try feed.pipeline.element(named: "units"))
             // Parameter sets and the first slice of a keyframe, then the others; no byte is a zero.
             let pictures = (UInt8(0)..<6).map { picture in
-                (UInt8(0)..<3).map { slice in [picture == 0 ? 0x65 : 0x41, 0x80 + slice, 0x40 + picture] + [1, 2, 3] }
+                (UInt8(0)..<3).map { slice -> [UInt8] in
+                    // The first one says that it is, by a bit.
+                    let (kind, first): (UInt8, UInt8) = (picture == 0 ? 0x65 : 0x41, slice == 0 ? 0x80 : 0x40)
+                    return [kind, first + slice, 0x40 + picture, 1, 2, 3]
+                }
             }
             var sequence = 100 as UInt16
             for (index, slices) in pictures.enumerated() {
@@ -512,11 +516,11 @@ extension AllGStreamer {
             let feed = try PacketFeed(id: 1, queue: UnitQueue())
             defer { feed.stop() }
             feed.push(1, 160, extensionID: 5, value: 20)
-            #expect(feed.tap.soundLevel == nil)
+            #expect(feed.tap.audioLevel == nil)
             feed.tap.readLevels(extensionID: 5)
             feed.push(2, 320)
             feed.push(3, 480, extensionID: 4, value: 20)
-            #expect(feed.tap.soundLevel == nil)
+            #expect(feed.tap.audioLevel == nil)
             var sequence = 4 as UInt16
             func send(_ value: UInt8, until isDone: () -> Bool) async throws {
                 let deadline = ContinuousClock.now + .seconds(20)
@@ -531,14 +535,14 @@ extension AllGStreamer {
                     try await Task.sleep(for: .milliseconds(20))
                 }
             }
-            try await send(20) { feed.tap.soundLevel?.decibels != nil }
-            let loud = try #require(feed.tap.soundLevel)
+            try await send(20) { feed.tap.audioLevel?.decibels != nil }
+            let loud = try #require(feed.tap.audioLevel)
             #expect(abs((loud.decibels ?? 0) + 20) < 0.01 && loud.silence < .seconds(1))
-            try await send(127) { (feed.tap.soundLevel?.silence ?? .zero) > .milliseconds(2100) }
-            #expect(feed.tap.soundLevel?.decibels == -127)
+            try await send(127) { (feed.tap.audioLevel?.silence ?? .zero) > .milliseconds(2100) }
+            #expect(feed.tap.audioLevel?.decibels == -127)
             // A level that is not sent any more is unknown, and silent.
             #expect(
-                await eventually { feed.tap.soundLevel.map { $0.decibels == nil && $0.silence > .seconds(3) } == true }
+                await eventually { feed.tap.audioLevel.map { $0.decibels == nil && $0.silence > .seconds(3) } == true }
             )
         }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import CTapedeck
 import Dispatch
 import Foundation
@@ -210,6 +211,73 @@ extension AllGStreamer {
             #expect(other.drain().count == 1)
         }
 
+        /// Whether a reader that waits for a bell would find something.
+        private static func hasNews(_ bell: UnitBell) -> Bool {
+            CTapedeck_bell_wait(bell.pointer, Runtime.monotonicNanoseconds / 1000)
+        }
+
+        @Test
+        func aBellIsOfAllQueuesThatHaveIt() throws {
+            let bell = UnitBell { _ in }
+            let queues = [UnitQueue(), UnitQueue()]
+            for queue in queues { queue.use(bell) }
+            let feeds = try queues.enumerated().map { try PacketFeed(id: UInt64($0), queue: $1) }
+            defer { for feed in feeds { feed.stop() } }
+            #expect(!Self.hasNews(bell))
+            for feed in feeds { feed.push(0, 0) }
+            #expect(Self.hasNews(bell))
+            #expect(queues[0].drain().count == 1)
+            #expect(Self.hasNews(bell), "the other has something")
+            #expect(queues[1].drain().count == 1)
+            #expect(!Self.hasNews(bell))
+            queues[0].wake()
+            #expect(Self.hasNews(bell) && queues[0].hasNews && !queues[1].hasNews)
+            #expect(!queues[0].next { _, _ in })
+            #expect(!Self.hasNews(bell), "the call is used up")
+        }
+
+        @Test
+        func aQueueTakesWhatItHasToAnotherBell() throws {
+            let bells = [UnitBell { _ in }, UnitBell { _ in }]
+            let queue = UnitQueue()
+            let feed = try PacketFeed(id: 1, queue: queue)
+            defer { feed.stop() }
+            queue.use(bells[0])
+            feed.push(0, 0)
+            queue.use(bells[1])
+            #expect(!Self.hasNews(bells[0]) && Self.hasNews(bells[1]))
+            queue.use(nil)
+            #expect(!Self.hasNews(bells[1]) && queue.hasNews)
+            #expect(queue.next(timeout: .seconds(60)) { _, _ in }, "its own reader does not wait")
+            queue.use(bells[0])
+            feed.push(1, 160)
+            #expect(Self.hasNews(bells[0]) && !Self.hasNews(bells[1]))
+        }
+
+        @Test
+        func aTurnThatHangsIsReportedOnce() throws {
+            let reports = Log<Int64>()
+            let bell = UnitBell { reports.append($0) }
+            let queue = UnitQueue()
+            queue.use(bell)
+            let feed = try PacketFeed(id: 1, queue: queue)
+            defer { feed.stop() }
+            feed.push(0, 0)
+            queue.lookAfterReader()
+            #expect(reports.all.isEmpty, "no turn has begun")
+            let began = bell.turnBegins()
+            usleep(useconds_t(2 * UnitBell.longestTurn.nanoseconds / 1000))
+            feed.push(1, 160)
+            feed.push(2, 320)
+            queue.lookAfterReader()
+            #expect(reports.all == [began])
+            #expect(!bell.turnEnds(began))
+            let next = bell.turnBegins()
+            usleep(useconds_t(2 * UnitBell.longestTurn.nanoseconds / 1000))
+            queue.lookAfterReader()
+            #expect(reports.all == [began, next])
+        }
+
         @Test
         func holdsTheMemoryOfAnItemUntilItIsReleased() throws {
             let freed = Log<Int>()
@@ -229,7 +297,7 @@ extension AllGStreamer {
             feed.stop()
             #expect(freed.all.isEmpty)
             var item = CTapedeckItem()
-            #expect(CTapedeck_queue_pop(queue.pointer, &item, 0))
+            #expect(CTapedeck_queue_pop(queue.pointer, &item))
             #expect(item.kind == CTAPEDECK_ITEM_UNIT)
             #expect(item.size == 400)
             #expect(UnsafeRawBufferPointer(start: item.data, count: item.size).allSatisfy { $0 == 9 })

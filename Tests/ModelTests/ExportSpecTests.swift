@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct ExportSpecTests {
     private static let small = ExportSpec.Grid(
-        size: PictureSize(width: 640, height: 360),
+        size: VideoSize(width: 640, height: 360),
         framesPerSecond: 30,
         loudness: -20
     )
@@ -48,7 +48,7 @@ import Testing
     @Test(arguments: [
         (#"{"layout":"tracks","keepDamaged":false}"#, ExportSpec()),
         (#"{"layout":"grid","codec":"vp8"}"#, ExportSpec(.grid(.init(codec: .vp8)))),
-        (#"{"layout":"grid","size":"640"}"#, ExportSpec(.grid(.init(size: PictureSize(width: 0, height: 0))))),
+        (#"{"layout":"grid","size":"640"}"#, ExportSpec(.grid(.init(size: VideoSize(width: 0, height: 0))))),
         (#"{"layout":"audio","from":1e12,"to":-5}"#, ExportSpec(.init(.audio), from: .seconds(31_536_000), to: .zero)),
     ])
     func whatIsMissingHasItsDefault(text: String, spec: ExportSpec) throws {
@@ -68,7 +68,7 @@ import Testing
 
     @Test func whatIsLeftOutFollowsFromTheRest() {
         let grid = ExportSpec.Grid()
-        #expect(grid.size == PictureSize(width: 1280, height: 720) && grid.framesPerSecond == 25)
+        #expect(grid.size == VideoSize(width: 1280, height: 720) && grid.framesPerSecond == 25)
         #expect(grid.container == .mp4 && grid.codec == .h264 && grid.loudness == nil)
         #expect(ExportSpec.Audio().format == .opus && ExportSpec.Audio().loudness == -16)
         #expect(ExportSpec.Grid(codec: .vp8).container == .webm && ExportSpec.Grid(container: .webm).codec == .vp8)
@@ -99,7 +99,7 @@ import Testing
 
     @Test(arguments: [(0, 720), (1281, 720), (158, 160), (3842, 2160), (-2, 720), (.max, .max)])
     func refusesSizes(width: Int, height: Int) {
-        let size = PictureSize(width: width, height: height)
+        let size = VideoSize(width: width, height: height)
         let problems = ExportSpec(.grid(.init(size: size))).problems
         #expect(problems.map(\.option) == ["size"])
         #expect(problems[0].text { $0 } == "takes even numbers from 160 to 3840, for example 1280x720, not \(size)")

@@ -95,7 +95,7 @@ import Testing
             return track
         }
         measurement.tracks = [track(-30, 0), track(-20, 9.9), track(nil, 10), track(0, 99, isOpen: false)]
-        measurement.cameraSound = .init(decibels: -127, silentSeconds: 12)
+        measurement.cameraAudio = .init(decibels: -127, silentSeconds: 12)
         self.metrics.update(room: "r", measurement)
         #expect(self.value("room_sound_decibels{room=\"r\"}") == "-20")
         #expect(self.value("room_silent_tracks{room=\"r\"}") == "1")

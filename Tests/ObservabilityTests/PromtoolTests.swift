@@ -29,7 +29,7 @@ import Testing
                 recordingLagSeconds: 0,
                 roundTripSeconds: 0.1,
                 unrecordedPackets: ["alice": ["paused": 1]],
-                cameraSound: .init(decibels: -20, silentSeconds: 0),
+                cameraAudio: .init(decibels: -20, silentSeconds: 0),
                 cameraBitsPerSecond: 1_500_000,
                 cameraReductions: 1,
                 cameraFailures: 1,

@@ -7,6 +7,7 @@
 #   .venv/socketio4  room server, Engine.IO 3
 #   .venv/peers      aiortc, Chromium's driver, pytest, analysis
 #   .venv/etcd       a later etcd than Debian's; only if it is named
+#   .venv/kubernetes kubectl and the schemas of Kubernetes; only if it is named
 #
 # Does nothing for an environment whose stamp is the hash of its pinned requirements and of the interpreter.
 # Names given as arguments limit the work to those environments.

@@ -298,14 +298,14 @@ def resize_frames(kind):
     kind.encode = encoded
 
 
-def number_sources():
-    """Gives the sources of each connection the same numbers."""
+def number_sources(audio=0x11111111, video=0x22222222):
+    """Gives the sources of each connection these numbers."""
     make = RTCRtpSender.__init__
 
     def made(sender, *arguments):
         make(sender, *arguments)
-        sender._ssrc = 0x11111111 if sender.kind == "audio" else 0x22222222
-        sender._rtx_ssrc = sender._ssrc + 1
+        sender._ssrc = audio if sender.kind == "audio" else video
+        sender._rtx_ssrc = sender._ssrc + 1 & 0xFFFFFFFF
 
     RTCRtpSender.__init__ = made
 
@@ -794,10 +794,12 @@ class Feedback:
 
 
 class OddPeer(aiortc_peer.Peer):
+    treatment = Packets
+
     def __init__(self, options):
         super().__init__(options)
         self.sets = Sets(options.odd, options.width, options.height) if options.odd.startswith("sets") else None
-        self.packets = Packets(self, options.odd)
+        self.packets = self.treatment(self, options.odd)
         self.is_renumbered = self.is_muted = False
         self.feedback = Feedback() if options.odd == "fir-only" else None
         self.sealing = Sealing() if options.odd == "sealed" else None

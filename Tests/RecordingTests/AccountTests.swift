@@ -84,21 +84,21 @@ import Timeline
         #expect(closed == [10])
     }
 
-    /// What looks like media in the padding of packets is counted for the recording that has them.
-    @Test func doubtfulPaddingIsCounted() throws {
+    /// What looks like media in the padding of packets, and frames that a server lost, are counted for the recording that has them.
+    @Test func doubtfulPaddingAndSkippedFramesAreCounted() throws {
         let feed = RecordingFeed()
         let receiver = Receiver()
         let video = feed.open(.vp8, counters: receiver.counters)
         receiver.comes(5)
-        receiver.counters.now.withLock { $0.outcomes.doubtful = 2 }
+        receiver.counters.now.withLock { ($0.outcomes.doubtful, $0.outcomes.skipped) = (2, 4) }
         feed.push(video, FedUnit.keyframe(), at: 0, packets: 5)
         receiver.comes(1)
-        receiver.counters.now.withLock { $0.outcomes.doubtful = 3 }
+        receiver.counters.now.withLock { ($0.outcomes.doubtful, $0.outcomes.skipped) = (3, 6) }
         feed.push(video, FedUnit.frame(), at: 33, packets: 1)
         Self.close(feed)
         let account = try Self.account(feed)
         // The first two were counted before there was a recording.
-        #expect(account.doubtful == 1 && account.recorded == 6 && account.imbalance == 0)
+        #expect(account.doubtful == 1 && account.skipped == 2 && account.recorded == 6 && account.imbalance == 0)
         #expect(feed.actions.contains { if case .logRefused = $0 { true } else { false } })
     }
 
@@ -578,7 +578,7 @@ import Timeline
     /// Whatever comes in whatever order: the account of a connection that is over balances.
     @Test(arguments: 0..<20 as Range<UInt64>)
     func balancesWhateverCame(seed: UInt64) throws {
-        var generator = Generator(state: seed &* 0x9E37_79B9_7F4A_7C15 | 1)
+        var generator = SeededGenerator(seed: seed)
         let feed = RecordingFeed { $0.segment = .bytes(4000) }
         let receivers = (0..<3).map { _ in Receiver() }
         let codecs: [MediaCodec] = [.vp8, .h264, .opus]
@@ -621,17 +621,6 @@ import Timeline
             }
         }
         #expect(recorded.values.reduce(0, +) > 0)
-    }
-}
-
-private struct Generator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state ^= self.state << 13
-        self.state ^= self.state >> 7
-        self.state ^= self.state << 17
-        return self.state
     }
 }
 

@@ -12,38 +12,7 @@ import Timeline
 @testable import Recording
 
 /// Units that come together go to the kernel together, and no observer sees them before they are there.
-@Suite struct GatheredUnitsTests {
-    private let storage: TemporaryStorage
-    private let folder: RecordingFolder
-    private let journal: JournalWriter
-
-    init() throws {
-        self.storage = try TemporaryStorage()
-        self.folder = try self.storage.makeFolder()
-        self.journal = try JournalWriter(folder: self.folder)
-    }
-
-    private func makeWriter(_ codec: MediaCodec, number: Int = 1) -> TrackFileWriter {
-        TrackFileWriter(
-            folder: self.folder,
-            journal: self.journal,
-            track: TrackDescription(
-                number: number,
-                participant: "alice",
-                codec: codec,
-                clockRateHz: codec == .opus ? 48_000 : 90_000
-            )
-        )
-    }
-
-    private func blocks(_ writer: TrackFileWriter) throws -> [Block] {
-        var reader = try Reader(File(self.folder.path + "/" + writer.relativePath, .read))
-        var blocks: [Block] = []
-        while let block = try reader.next() { blocks.append(block) }
-        #expect(reader.tornTailOffset == nil)
-        return blocks
-    }
-
+extension TrackFileWriterTests {
     /// How many calls that write this thread has made (proc(5), `/proc/pid/io`).
     private static func writingCalls() throws -> Int {
         let text = try String(contentsOfFile: "/proc/thread-self/io", encoding: .utf8)
@@ -52,7 +21,7 @@ import Timeline
     }
 
     @Test func aRoundIsOneWrite() throws {
-        let writer = self.makeWriter(.opus)
+        let writer = self.makeWriter(.opus, rate: 48_000)
         _ = try writer.write(TestUnits.opusPacket, rtpTime: 0)
         let before = try Self.writingCalls()
         for unit in 1...10 as ClosedRange<Int64> { _ = try writer.gather(TestUnits.opusPacket, rtpTime: unit * 960) }

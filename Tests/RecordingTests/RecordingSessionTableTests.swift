@@ -14,7 +14,7 @@ import Timeline
     typealias Phase = RecordingStateMachine.Phase
 
     enum Event: String, CaseIterable {
-        case keyframe, frame, sound, damaged, record, stop, pause, resume, mark, still, keyframes, soundOnly, message
+        case keyframe, frame, sound, damaged, record, stop, pause, resume, mark, still, keyframes, audioOnly, message
         case emptiness, dropped, closed, end
     }
 
@@ -40,7 +40,7 @@ import Timeline
             .keyframe: "leftOut off", .frame: "leftOut off", .sound: "leftOut off", .damaged: "leftOut off",
             .record: "done waiting", .stop: "alreadySo off", .pause: "nothingRecorded off",
             .resume: "nothingRecorded off", .mark: "false off", .still: "none off keyframe",
-            .keyframes: "1 off keyframe", .soundOnly: "- off", .message: "0 off", .emptiness: "- off",
+            .keyframes: "1 off keyframe", .audioOnly: "- off", .message: "0 off", .emptiness: "- off",
             .dropped: "- off degraded", .closed: "- off", .end: "- off",
         ],
         .waiting: [
@@ -48,7 +48,7 @@ import Timeline
             .sound: "sound recording started", .damaged: "leftOut recording started keyframe",
             .record: "alreadySo waiting", .stop: "done off", .pause: "nothingRecorded waiting",
             .resume: "nothingRecorded waiting", .mark: "false waiting", .still: "none waiting keyframe",
-            .keyframes: "1 waiting keyframe", .soundOnly: "- waiting", .message: "0 waiting",
+            .keyframes: "1 waiting keyframe", .audioOnly: "- waiting", .message: "0 waiting",
             .emptiness: "- waiting keyframe", .dropped: "- waiting keyframe degraded", .closed: "- waiting",
             .end: "- off",
         ],
@@ -57,7 +57,7 @@ import Timeline
             .damaged: "picture recording keyframe", .record: "alreadySo recording",
             .stop: "finish off file journal finished", .pause: "done paused", .resume: "alreadySo recording",
             .mark: "true recording", .still: "none recording keyframe", .keyframes: "1 recording keyframe",
-            .soundOnly: "- recording file", .message: "1 recording",
+            .audioOnly: "- recording file", .message: "1 recording",
             .emptiness: "- waiting file journal finished", .dropped: "- recording degraded",
             .closed: "- recording file", .end: "- off file journal finished",
         ],
@@ -65,7 +65,7 @@ import Timeline
             .keyframe: "leftOut paused", .frame: "leftOut paused", .sound: "leftOut paused",
             .damaged: "leftOut paused", .record: "done recording", .stop: "finish off file journal finished",
             .pause: "alreadySo paused", .resume: "done recording", .mark: "true paused",
-            .still: "none paused keyframe", .keyframes: "1 paused keyframe", .soundOnly: "- paused file",
+            .still: "none paused keyframe", .keyframes: "1 paused keyframe", .audioOnly: "- paused file",
             .message: "0 paused", .emptiness: "- waiting file journal finished", .dropped: "- paused degraded",
             .closed: "- paused file", .end: "- off file journal finished",
         ],
@@ -92,7 +92,7 @@ import Timeline
         case .mark: return "\(feed.tell { $0.markOrdered(text: "here") })"
         case .still: return feed.tell { $0.stillOrdered(of: "alice") } == nil ? "none" : "still"
         case .keyframes: return "\(feed.tell { $0.keyframesOrdered(of: nil) })"
-        case .soundOnly:
+        case .audioOnly:
             var settings = feed.session.settings
             settings.recordsVideo = false
             feed.tell { $0.settingsChanged(to: settings) }

@@ -87,6 +87,34 @@ import Timeline
         feed.end()
     }
 
+    /// Two sources of one m-line: the first one's next turn is another file, which an export puts behind the other's.
+    @Test func sourcesThatTakeTurnsAreAFileEach() {
+        let feed = RecordingFeed()
+        let (front, back) = (feed.open(.vp8, ssrc: 1), feed.open(.vp8, ssrc: 2))
+        for turn in 0..<4 as Range<Int64> {
+            let track = turn % 2 == 0 ? front : back
+            feed.push(track, FedUnit.keyframe(), at: turn * 2000)
+            feed.push(track, FedUnit.frame(), at: turn * 2000 + 900)
+        }
+        #expect(feed.status.tracks.map(\.number) == [1, 2, 3, 4])
+        feed.end()
+    }
+
+    /// A camera that is off for a while next to another one, and one that sends nothing for a while alone, keep their files.
+    @Test func aPauseBesideAnotherSourceIsNoTurn() {
+        let feed = RecordingFeed()
+        let (camera, screen, other) = (
+            feed.open(.vp8, ssrc: 1), feed.open(.vp8, ssrc: 2), feed.open(.vp8, participant: "bob", ssrc: 3)
+        )
+        for time in stride(from: Int64(0), to: 8000, by: 500) {
+            feed.push(screen, FedUnit.keyframe(), at: time)
+            if !(2000..<6000).contains(time) { feed.push(camera, FedUnit.keyframe(), at: time) }
+            if (3000..<5000).contains(time) { feed.push(other, FedUnit.keyframe(), at: time) }
+        }
+        #expect(feed.status.tracks.map(\.number).count == 3)
+        feed.end()
+    }
+
     private static func report(_ feed: RecordingFeed, _ ssrc: UInt32, connection: UInt64 = 1, at milliseconds: Int64) {
         feed.tell {
             $0.reportCame(

@@ -12,8 +12,8 @@ import Timeline
 @testable import Recording
 
 @Suite struct TrackFileWriterTests {
-    private let storage: TemporaryStorage
-    private let folder: RecordingFolder
+    let storage: TemporaryStorage
+    let folder: RecordingFolder
     private let journal: JournalWriter
 
     init() throws {
@@ -22,7 +22,7 @@ import Timeline
         self.journal = try JournalWriter(folder: self.folder)
     }
 
-    private func makeWriter(_ codec: MediaCodec, rate: Int = 90_000, participant: String = "alice") -> TrackFileWriter {
+    func makeWriter(_ codec: MediaCodec, rate: Int = 90_000, participant: String = "alice") -> TrackFileWriter {
         TrackFileWriter(
             folder: self.folder,
             journal: self.journal,
@@ -30,7 +30,7 @@ import Timeline
         )
     }
 
-    private func blocks(_ writer: TrackFileWriter) throws -> [Block] {
+    func blocks(_ writer: TrackFileWriter) throws -> [Block] {
         var reader = try Reader(File(self.folder.path + "/" + writer.relativePath, .read))
         var blocks: [Block] = []
         while let block = try reader.next() { blocks.append(block) }

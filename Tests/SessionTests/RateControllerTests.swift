@@ -259,47 +259,46 @@ private struct Run {
     }
 }
 
-@Suite struct PictureLadderTests {
+@Suite struct VideoLadderTests {
     private static let second: UInt64 = 1_000_000_000
 
     @Test func sizeGoesDownBeforeTheFrameRate() {
-        var ladder = PictureLadder()
-        var seen: [PictureLadder.Step] = [ladder.step]
+        var ladder = VideoLadder()
+        var seen: [VideoLadder.Step] = [ladder.step]
         var time: UInt64 = 0
         for share in stride(from: 1.0, through: 0.05, by: -0.01) {
             time += Self.second
             if ladder.update(share: share, at: time) { seen.append(ladder.step) }
         }
-        #expect(seen == PictureLadder.steps)
+        #expect(seen == VideoLadder.steps)
         #expect(seen.map { $0.side(1280) } == [1280, 852, 640, 640])
         #expect(seen.map { $0.side(180) } == [180, 120, 90, 90])
         #expect(seen.map(\.framesDivisor) == [1, 1, 1, 2])
     }
 
     /// At which of these seconds the step changes, by the shares of then.
-    private static func changes(_ ladder: inout PictureLadder, _ shares: [(second: Double, share: Double)]) -> [Double]
-    {
+    private static func changes(_ ladder: inout VideoLadder, _ shares: [(second: Double, share: Double)]) -> [Double] {
         shares.filter { ladder.update(share: $0.share, at: UInt64($0.second * 1e9)) }.map(\.second)
     }
 
     @Test func aDipIsWaitedOut() {
-        var ladder = PictureLadder()
+        var ladder = VideoLadder()
         let changes = Self.changes(&ladder, [(0, 0.1), (0.5, 0.1), (0.9, 0.9), (2, 0.1), (2.9, 0.1), (3, 0.1)])
         #expect(changes == [3])
-        #expect(ladder.step == PictureLadder.steps[3])
+        #expect(ladder.step == VideoLadder.steps[3])
     }
 
     @Test func goesDownAtOnceIfThatIsUrgent() {
-        var ladder = PictureLadder()
+        var ladder = VideoLadder()
         let changes = [0.6, 0.2, 1].enumerated().map { second, share in
             ladder.update(share: share, isUrgent: true, at: UInt64(second) * Self.second)
         }
         #expect(changes == [false, true, false])
-        #expect(ladder.step == PictureLadder.steps[2])
+        #expect(ladder.step == VideoLadder.steps[2])
     }
 
     @Test func goesUpStepByStepWithRoom() {
-        var ladder = PictureLadder()
+        var ladder = VideoLadder()
         #expect(Self.changes(&ladder, [(0, 0.1), (1, 0.1)]) == [1])
         #expect(Self.changes(&ladder, (2...40).map { (Double($0), 1) }) == [7, 13, 19])
         #expect(ladder.step.isWhole)

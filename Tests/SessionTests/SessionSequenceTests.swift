@@ -526,9 +526,9 @@ import Testing
 
     private static let recorderSDP = Harness.sdp(session: "21") + "a=tool:tapedeck\r\na=recvonly\r\n"
 
-    private static func recorder() -> SessionHarness {
+    private static func recorder(_ claim: RoomClaim? = nil) -> SessionHarness {
         var configuration = SessionConfiguration()
-        configuration.sends = false
+        (configuration.sends, configuration.claim) = (false, claim)
         return SessionHarness(configuration, [.room(.joined(ownID: PeerID("me")))])
     }
 
@@ -554,6 +554,18 @@ import Testing
         #expect(earlier.room(.peerArrived(PeerID("q"))).contains("open 2 offerer"))
     }
 
+    /// The next owner of a room came later too, and stays: no other host records when a call has moved to it.
+    @Test(arguments: [
+        ("5f 1", "twin"), ("5f 2", "twin, send yield"), ("5f 3", "twin, send yield"), ("60 1", "twin, send yield"),
+        ("5f", "twin, send yield"), (" 1", "twin, send yield"), ("5f 1 1", "twin, send yield"),
+    ])
+    func theNextOwnerStays(_ other: String, _ expected: String) {
+        var later = Self.recorder(RoomClaim(room: "5f", epoch: 2))
+        later.room(.offerReceived(from: self.peer, sdp: Self.recorderSDP + "a=tapedeck-claim:\(other)\r\n"))
+        let done = later.connection(1, .answerCreated(sdp: Harness.sdp(session: "22")))
+        #expect(done == "send answer, cancel connect, close 1, \(expected)")
+    }
+
     @Test func aRecorderCallsWhoeverMaySendOrIsNotOurs() {
         for sdp in [
             Self.recorderSDP + "a=sendrecv\r\n", Self.recorderSDP + "a=sendonly\r\n",
@@ -567,6 +579,18 @@ import Testing
         var camera = self.joined()
         camera.room(.offerReceived(from: self.peer, sdp: Self.recorderSDP))
         #expect(camera.connection(1, .answerCreated(sdp: Harness.sdp(session: "22"))) == "send answer")
+    }
+
+    @Test func hostsOfOneRoomDoNotCallEachOtherWhateverTheySend() {
+        let sdp = Self.recorderSDP + "a=sendrecv\r\na=tapedeck-claim:5f 3\r\n"
+        let met = "send answer, cancel connect, close 1, twin, send yield"
+        for (room, answer) in [("5f", met), ("60", "send answer"), (nil, "send answer")] {
+            var configuration = SessionConfiguration()
+            configuration.claim = room.map { RoomClaim(room: $0, epoch: 2) }
+            var harness = SessionHarness(configuration, [.room(.joined(ownID: PeerID("me")))])
+            harness.room(.offerReceived(from: self.peer, sdp: sdp))
+            #expect(harness.connection(1, .answerCreated(sdp: Harness.sdp(session: "22"))) == answer)
+        }
     }
 
     @Test func aCallThatDiesWhileTheServerIsAwayIsNotReset() {

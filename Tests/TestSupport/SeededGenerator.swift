@@ -16,6 +16,9 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
+    /// A number from 0 to 1.
+    public mutating func fraction() -> Double { Double(self.next() >> 11) / 9_007_199_254_740_992 }
+
     /// A number of a range: cheaper than `Int.random` in a debug build.
     public mutating func pick(_ range: ClosedRange<Int>) -> Int {
         range.lowerBound + Int(self.next() >> 1) % (range.upperBound - range.lowerBound + 1)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+import TestSupport
 import Testing
 import Timeline
 
@@ -70,7 +71,7 @@ import Timeline
                 monotonicNanoseconds: host.monotonic(span.lowerBound)
             )
         ]
-        var chance = SplitMix(state: UInt64(segment))
+        var chance = SeededGenerator(seed: UInt64(segment))
         for (index, sender) in senders.enumerated() {
             let opened = TrackOpened(
                 track: index + 1,
@@ -90,7 +91,7 @@ import Timeline
                     rtpTimestamp: 0,
                     ntpTime: sender.ntp(seconds)
                 )
-                let delay = 0.01 + 0.03 * chance.next() * chance.next()
+                let delay = 0.01 + 0.03 * chance.fraction() * chance.fraction()
                 entries.append(
                     JournalEntry(.senderReport(report), monotonicNanoseconds: host.monotonic(seconds + delay))
                 )
@@ -278,19 +279,5 @@ import Timeline
         }
         let (leads, joins) = Self.clocks([entries])
         #expect(leads.count == 2 && joins.count == 1)
-    }
-}
-
-/// Numbers that look like chance and are the same in each run.
-private struct SplitMix {
-    var state: UInt64
-
-    /// From 0 to 1.
-    mutating func next() -> Double {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = self.state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return Double((mixed ^ (mixed >> 31)) >> 11) / 9_007_199_254_740_992
     }
 }

@@ -85,6 +85,15 @@ import Testing
         #expect(try JSONDecoder().decode(SourceCounted.self, from: JSONEncoder().encode(account)) == account)
     }
 
+    /// No packet is missing, yet frames are.
+    @Test func framesThatAServerLostAreALoss() throws {
+        var account = Self.account()
+        account.skipped = 3
+        #expect(account.losesMedia && !account.isUnrecorded && account.imbalance == 0)
+        #expect(account.refusedText == "3 frames: lost before a server numbered their packets")
+        #expect(try JSONDecoder().decode(SourceCounted.self, from: JSONEncoder().encode(account)) == account)
+    }
+
     @Test func saysWhatIsRefusedTheMostFirst() {
         let account = Self.account([
             .late: .init(packets: 1), .noKeyframe: .init(packets: 142, nanoseconds: 9_360_000_000),

@@ -30,6 +30,12 @@ bool CTapedeck_use_idle_disk_time(void) {
     return syscall(SYS_ioprio_get, WHO_PROCESS, 0) == value;
 }
 
+void CTapedeck_begin_writing(int descriptor) {
+    // Linux's number; the name needs _GNU_SOURCE, which Swift's module does not set.
+    enum { WRITE = 2 };
+    syscall(SYS_sync_file_range, descriptor, (off_t)0, (off_t)0, WRITE);
+}
+
 // Four times what malloc begins with; it would be up to 64 MB.
 enum { FREE_AT_THE_END_OF_A_HEAP = 512 * 1024 };
 

@@ -14,6 +14,8 @@ int CTapedeck_clock_is_synchronised(void);
 /// The calling thread, and those that it starts, get only idle disk time, where the disk's scheduler knows classes.
 /// False if the kernel did not take it.
 bool CTapedeck_use_idle_disk_time(void);
+/// Begins to write what is dirty of a file, and does not wait for it; best effort (sync_file_range(2)).
+void CTapedeck_begin_writing(int descriptor);
 /// malloc has no more heaps than there are processors, and gives what is free at the end of one back as soon as it is half
 /// a megabyte, which no longer grows with what is allocated (mallopt(3)). Does nothing where MALLOC_ARENA_MAX or
 /// GLIBC_TUNABLES say what malloc is to do. Before threads are started.

@@ -71,14 +71,14 @@ void CTapedeck_queue_unref(CTapedeckQueue *queue);
 bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item);
 /// Puts a mark behind what is in the queue, which always has room for it. Any thread.
 void CTapedeck_queue_mark(CTapedeckQueue *queue, uint64_t number);
-/// Until CTapedeck_queue_release_wake what the calling thread pushes into one queue, the first that it pushes into, does not
-/// wake a reader that waits: it is woken then, once. A reader that does not wait finds each item as ever.
-void CTapedeck_queue_hold_wake(void);
-void CTapedeck_queue_release_wake(void);
-/// Waits at most `timeout_microseconds` for an item. False if none came or the queue was woken.
-bool CTapedeck_queue_pop(CTapedeckQueue *queue, CTapedeckItem *item, int64_t timeout_microseconds);
+/// Takes the first item. False if there is none. The reader's thread.
+bool CTapedeck_queue_pop(CTapedeckQueue *queue, CTapedeckItem *item);
+/// Whether there is an item, or the queue was woken since the last pop. Any thread.
+bool CTapedeck_queue_has_news(CTapedeckQueue *queue);
+/// Waits for that until the deadline, on g_get_monotonic_time's clock. The reader of a queue without the bell of others.
+bool CTapedeck_queue_wait(CTapedeckQueue *queue, int64_t deadline_microseconds);
 void CTapedeck_item_release(CTapedeckItem *item);
-/// Makes a waiting pop return at once. Any thread.
+/// Has the reader look after the queue at once. Any thread.
 void CTapedeck_queue_wake(CTapedeckQueue *queue);
 /// Units dropped because the reader was too slow.
 uint64_t CTapedeck_queue_dropped(CTapedeckQueue *queue);
@@ -87,6 +87,37 @@ uint64_t CTapedeck_queue_dropped(CTapedeckQueue *queue);
 uint64_t CTapedeck_queue_dropped_of(CTapedeckQueue *queue, uint64_t source, uint64_t *evicted_packets);
 /// The source pushes no more; what of it waits stays. Any thread.
 void CTapedeck_queue_leave(CTapedeckQueue *queue, uint64_t source);
+
+/// What wakes the one reader of many queues, once for all that has come. Thread-safe; reference counted.
+///
+///   push ──► queue ─┐                   ┌─► waits while no queue has anything
+///   push ──► queue ─┼─► bell ──rings──► reader's thread: one turn for each queue
+///   push ──► queue ─┘     │             └─► a turn that hangs is reported by the thread that pushes next
+typedef struct CTapedeckBell CTapedeckBell;
+
+/// Reports the turn that began at an instant: it takes longer than CTAPEDECK_LONGEST_TURN_MILLISECONDS. Any thread that gives
+/// one of the queues something, once for each turn; must not block.
+typedef void (*CTapedeckHang)(int64_t began, void *user);
+
+CTapedeckBell *CTapedeck_bell_new(CTapedeckHang report, void *user);
+CTapedeckBell *CTapedeck_bell_ref(CTapedeckBell *bell);
+void CTapedeck_bell_unref(CTapedeckBell *bell);
+/// Waits until a queue has something, or for the deadline, on g_get_monotonic_time's clock. The reader's thread. False if
+/// none has.
+bool CTapedeck_bell_wait(CTapedeckBell *bell, int64_t deadline_microseconds);
+/// The reader begins to take something from one of the queues; returns the instant for the end.
+int64_t CTapedeck_bell_turn_begins(CTapedeckBell *bell);
+/// False if the turn took too long, whether or not it was reported.
+bool CTapedeck_bell_turn_ends(CTapedeckBell *bell, int64_t began);
+/// The queue's reader has this bell from now on; NULL for none but this queue's. Any thread.
+void CTapedeck_queue_use_bell(CTapedeckQueue *queue, CTapedeckBell *bell);
+/// Reports a turn of the queue's reader that hangs, if none has pushed anything. Any thread.
+void CTapedeck_queue_look_after_reader(CTapedeckQueue *queue);
+/// Until as many calls of CTapedeck_queue_release_wake what the calling thread pushes into queues of one bell, the first that
+/// it pushes into, does not wake a reader that waits: it is woken then, once. A reader that does not wait finds each item as
+/// ever.
+void CTapedeck_queue_hold_wake(void);
+void CTapedeck_queue_release_wake(void);
 
 /// Counters of one tap; a consistent-enough copy, any thread.
 typedef struct {
@@ -98,6 +129,8 @@ typedef struct {
     uint64_t dropped;
     /// Packets that say that they end in padding, which looks like media; their fate is counted as well.
     uint64_t doubtful;
+    /// Frames that their numbers show to be missing, though no packet is: a server lost them.
+    uint64_t skipped;
     /// Each packet has one of the fates from here on. This one: nothing to record is in it, as in padding.
     uint64_t empty;
     /// It came after packets that were to follow it.

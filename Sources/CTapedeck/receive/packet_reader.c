@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "CTapedeckReader.h"
+#include "CTapedeckReceive.h"
 
 enum {
     // A round that computes for longer has more connections than its reader has time for.
@@ -132,7 +133,12 @@ static void take_turn(Reader *reader, CTapedeckReaderPlace *place) {
 static void take_turns(Reader *reader) {
     for (unsigned index = 0; index < reader->count; index++) reader->places[index]->is_due = true;
     CTapedeckReaderPlace *place;
+    // The recorder of all rooms is woken once for all that the round brought.
+    CTapedeck_queue_hold_wake();
     while ((place = next_due(reader)) != NULL) take_turn(reader, place);
+    g_mutex_unlock(&reader->readers->lock);
+    CTapedeck_queue_release_wake();
+    g_mutex_lock(&reader->readers->lock);
     reader->readers->counters.rounds += 1;
 }
 

@@ -194,9 +194,11 @@ size_t CTapedeck_srtp_receiver_open(CTapedeckSRTPReceiver *receiver, uint8_t *pa
     if (has_come(source, index)) return 0;
     bool is_old = is_older_than_window(source, index);
     if (is_old || !is_authentic(receiver, packet, size, (uint32_t)(index >> 16))) {
-        // More than 32,768 packets may have been lost in a row: then the sender counted one roll-over more than the guess.
+        // More than 32,768 packets may have been lost in a row, or all up to the first wrap: then the sender counted one roll-over
+        // more than the guess.
         uint64_t next = index + (1 << 16);
-        if (source == NULL || !is_authentic(receiver, packet, size, (uint32_t)(next >> 16))) {
+        bool may_have_wrapped = source != NULL || index < 0x8000;
+        if (!may_have_wrapped || !is_authentic(receiver, packet, size, (uint32_t)(next >> 16))) {
             receiver->forged += is_old ? 0 : 1;
             return 0;
         }

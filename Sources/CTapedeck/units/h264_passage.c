@@ -32,6 +32,25 @@ bool h264_goes_on(const uint8_t *payload, size_t size) {
     return size >= FU_HEADER_SIZE && (payload[0] & TYPE_MASK) == FU_A && (payload[1] & FU_START) == 0;
 }
 
+static bool is_slice(uint8_t head) {
+    uint8_t type = head & TYPE_MASK;
+    return type == SLICE || type == SLICE_A || type == SLICE_IDR;
+}
+
+bool h264_begins_picture(GstBuffer *units) {
+    GstMapInfo map;
+    bool result = false;
+    if (!gst_buffer_map(units, &map, GST_MAP_READ)) return false;
+    for (size_t at = 3; at + 1 < map.size; at++) {
+        const uint8_t *head = map.data + at;
+        if (head[-3] != 0 || head[-2] != 0 || head[-1] != 1 || !is_slice(head[0])) continue;
+        result = (head[1] & FIRST_SLICE) != 0;
+        break;
+    }
+    gst_buffer_unmap(units, &map);
+    return result;
+}
+
 GstBuffer *h264_ending_packet(GstBuffer *packet) {
     GstRTPBuffer from = GST_RTP_BUFFER_INIT;
     GstRTPBuffer to = GST_RTP_BUFFER_INIT;
@@ -129,8 +148,7 @@ static bool bounds_picture(GstBuffer *unit) {
     uint8_t bytes[UNIT_HEAD] = {0};
     if (GST_BUFFER_FLAG_IS_SET(unit, GST_BUFFER_FLAG_MARKER)) return true;
     if (gst_buffer_extract(unit, 0, bytes, sizeof(bytes)) < sizeof(bytes)) return false;
-    uint8_t type = bytes[UNIT_HEAD - 2] & TYPE_MASK;
-    return (type == SLICE || type == SLICE_A || type == SLICE_IDR) && (bytes[UNIT_HEAD - 1] & FIRST_SLICE) != 0;
+    return is_slice(bytes[UNIT_HEAD - 2]) && (bytes[UNIT_HEAD - 1] & FIRST_SLICE) != 0;
 }
 
 // The same thread: a depayloader gives out what it has while it takes a packet.

@@ -26,6 +26,9 @@ bool h264_passage_takes(H264Passage *passage, const uint8_t *payload, size_t siz
 /// Whether a payload that may pass continues the NAL unit of the one before: a fragment that is not the first.
 bool h264_goes_on(const uint8_t *payload, size_t size);
 
+/// Whether the first slice of a buffer of whole NAL units, each behind a start code, is the first one of a frame.
+bool h264_begins_picture(GstBuffer *units);
+
 /// A packet for rtph264depay that replaces another one and leaves nothing in the element: it drops a fragment only
 /// after a gap, and passes on whole NAL units only with a marker or another frame. The caller's; NULL if the packet is
 /// none.

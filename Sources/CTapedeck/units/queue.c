@@ -2,10 +2,16 @@
 
 #include "CTapedeckReceive.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
+#include "CTapedeckReader.h"
+
 // Sources whose share is kept while nothing of them waits.
-enum { KEPT_SHARES = 64 };
+enum {
+    KEPT_SHARES = 64,
+    LONGEST_TURN_MICROSECONDS = CTAPEDECK_LONGEST_TURN_MILLISECONDS * 1000,
+};
 
 // An item that waits, in the row of all, and in that of its source, which only units have.
 typedef struct Node Node;
@@ -31,10 +37,27 @@ typedef struct {
     bool is_over;
 } Share;
 
+struct CTapedeckBell {
+    gatomicrefcount references;
+    GMutex mutex;
+    GCond rung;
+    // Queues that have something for the reader.
+    uint32_t news;
+    // The reader sleeps: a producer that gives it something must wake it.
+    bool is_waiting;
+    // CLOCK_MONOTONIC in microseconds when the reader's present turn began; 0 between turns, and once it was reported.
+    _Atomic int64_t turn_began;
+    CTapedeckHang report;
+    void *user;
+};
+
 struct CTapedeckQueue {
     gatomicrefcount references;
     GMutex mutex;
-    GCond changed;
+    // The bell of its reader, and a separate one for readers of one queue.
+    CTapedeckBell *bell, *own_bell;
+    // The bell counts it among those that have something.
+    bool has_news;
     Node *first, *last;
     uint32_t length;
     // The shares of each source whose units wait or must be reported as lost, and of others that are likely to send.
@@ -46,39 +69,132 @@ struct CTapedeckQueue {
     size_t bytes;
     uint64_t dropped;
     bool woken;
-    // The reader sleeps: a producer that gives it something must wake it.
-    bool is_waiting;
 };
 
 // A thread that has more to push at once: whose reader is woken when all of it is there.
 static _Thread_local struct {
-    bool holds;
+    // Calls of hold_wake without one of release_wake.
+    unsigned depth;
     // With a reference; NULL if no reader needs to be woken.
-    CTapedeckQueue *queue;
+    CTapedeckBell *bell;
 } held_wake;
+
+CTapedeckBell *CTapedeck_bell_new(CTapedeckHang report, void *user) {
+    CTapedeckBell *bell = g_new0(CTapedeckBell, 1);
+    g_atomic_ref_count_init(&bell->references);
+    g_mutex_init(&bell->mutex);
+    g_cond_init(&bell->rung);
+    bell->report = report;
+    bell->user = user;
+    return bell;
+}
+
+CTapedeckBell *CTapedeck_bell_ref(CTapedeckBell *bell) {
+    g_atomic_ref_count_inc(&bell->references);
+    return bell;
+}
+
+void CTapedeck_bell_unref(CTapedeckBell *bell) {
+    if (!g_atomic_ref_count_dec(&bell->references)) return;
+    g_cond_clear(&bell->rung);
+    g_mutex_clear(&bell->mutex);
+    g_free(bell);
+}
+
+bool CTapedeck_bell_wait(CTapedeckBell *bell, int64_t deadline_microseconds) {
+    g_mutex_lock(&bell->mutex);
+    while (bell->news == 0) {
+        bell->is_waiting = true;
+        if (!g_cond_wait_until(&bell->rung, &bell->mutex, deadline_microseconds)) break;
+    }
+    bell->is_waiting = false;
+    bool has_news = bell->news > 0;
+    g_mutex_unlock(&bell->mutex);
+    return has_news;
+}
+
+int64_t CTapedeck_bell_turn_begins(CTapedeckBell *bell) {
+    int64_t now = g_get_monotonic_time();
+    atomic_store(&bell->turn_began, now);
+    return now;
+}
+
+bool CTapedeck_bell_turn_ends(CTapedeckBell *bell, int64_t began) {
+    bool is_reported = atomic_exchange(&bell->turn_began, 0) == 0;
+    return !is_reported && g_get_monotonic_time() - began <= LONGEST_TURN_MICROSECONDS;
+}
+
+// No lock held.
+static void look_after(CTapedeckBell *bell) {
+    int64_t began = atomic_load(&bell->turn_began);
+    if (began == 0 || g_get_monotonic_time() - began <= LONGEST_TURN_MICROSECONDS) return;
+    if (atomic_compare_exchange_strong(&bell->turn_began, &began, 0)) bell->report(began, bell->user);
+}
+
+// Wakes the reader if it sleeps and there is something for it.
+static void wake(CTapedeckBell *bell) {
+    g_mutex_lock(&bell->mutex);
+    bool wakes = bell->is_waiting && bell->news > 0;
+    if (wakes) bell->is_waiting = false;
+    g_mutex_unlock(&bell->mutex);
+    // Unlocked first: a reader that is woken runs at once, and would only wait for the lock again.
+    if (wakes) g_cond_signal(&bell->rung);
+}
+
+// The same, at once or when the calling thread has no more. No lock held.
+static void ring(CTapedeckBell *bell) {
+    if (held_wake.depth > 0 && held_wake.bell == NULL) held_wake.bell = CTapedeck_bell_ref(bell);
+    if (held_wake.depth > 0 && held_wake.bell == bell) return;
+    wake(bell);
+    look_after(bell);
+}
+
+void CTapedeck_queue_hold_wake(void) { held_wake.depth += 1; }
+
+void CTapedeck_queue_release_wake(void) {
+    held_wake.depth -= 1;
+    if (held_wake.depth > 0 || held_wake.bell == NULL) return;
+    CTapedeckBell *bell = held_wake.bell;
+    held_wake.bell = NULL;
+    ring(bell);
+    CTapedeck_bell_unref(bell);
+}
 
 CTapedeckQueue *CTapedeck_queue_new(uint32_t maximum_items, size_t maximum_bytes) {
     CTapedeckQueue *queue = g_new0(CTapedeckQueue, 1);
     g_atomic_ref_count_init(&queue->references);
     g_mutex_init(&queue->mutex);
-    g_cond_init(&queue->changed);
+    queue->own_bell = CTapedeck_bell_new(NULL, NULL);
+    queue->bell = CTapedeck_bell_ref(queue->own_bell);
     queue->shares = g_hash_table_new_full(g_int64_hash, g_int64_equal, NULL, g_free);
     queue->maximum_items = maximum_items;
     queue->maximum_bytes = maximum_bytes;
     return queue;
 }
 
-// Unlocks first: a reader that is woken runs at once, and would only wait for the lock again.
-static void unlock_and_wake(CTapedeckQueue *queue) {
-    bool is_waiting = queue->is_waiting;
-    queue->is_waiting = false;
-    g_mutex_unlock(&queue->mutex);
-    if (is_waiting) g_cond_signal(&queue->changed);
-}
-
 CTapedeckQueue *CTapedeck_queue_ref(CTapedeckQueue *queue) {
     g_atomic_ref_count_inc(&queue->references);
     return queue;
+}
+
+// Mutex held, here and in the next two functions.
+static void count_news(CTapedeckQueue *queue, bool has_news) {
+    if (has_news == queue->has_news) return;
+    queue->has_news = has_news;
+    g_mutex_lock(&queue->bell->mutex);
+    queue->bell->news += has_news ? 1 : -1;
+    g_mutex_unlock(&queue->bell->mutex);
+}
+
+static void note_news(CTapedeckQueue *queue) { count_news(queue, queue->first != NULL || queue->woken); }
+
+// Unlocks, and has the reader look for what is there.
+static void unlock_and_ring(CTapedeckQueue *queue) {
+    note_news(queue);
+    CTapedeckBell *bell = CTapedeck_bell_ref(queue->bell);
+    g_mutex_unlock(&queue->mutex);
+    ring(bell);
+    CTapedeck_bell_unref(bell);
 }
 
 static void free_node(Node *node) {
@@ -93,8 +209,10 @@ void CTapedeck_queue_unref(CTapedeckQueue *queue) {
         queue->first = node->after;
         free_node(node);
     }
+    count_news(queue, false);
+    CTapedeck_bell_unref(queue->bell);
+    CTapedeck_bell_unref(queue->own_bell);
     g_hash_table_unref(queue->shares);
-    g_cond_clear(&queue->changed);
     g_mutex_clear(&queue->mutex);
     g_free(queue);
 }
@@ -193,25 +311,6 @@ static bool fits(CTapedeckQueue *queue, const CTapedeckItem *item, Share *share)
     return true;
 }
 
-// Whether the calling thread wakes the reader later.
-static bool holds_wake(CTapedeckQueue *queue) {
-    if (!held_wake.holds) return false;
-    if (held_wake.queue == NULL) held_wake.queue = CTapedeck_queue_ref(queue);
-    return held_wake.queue == queue;
-}
-
-void CTapedeck_queue_hold_wake(void) { held_wake.holds = true; }
-
-void CTapedeck_queue_release_wake(void) {
-    CTapedeckQueue *queue = held_wake.queue;
-    held_wake.holds = false;
-    held_wake.queue = NULL;
-    if (queue == NULL) return;
-    g_mutex_lock(&queue->mutex);
-    unlock_and_wake(queue);
-    CTapedeck_queue_unref(queue);
-}
-
 bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item) {
     g_mutex_lock(&queue->mutex);
     Share *share = item->kind == CTAPEDECK_ITEM_UNIT ? share_of(queue, item->source) : NULL;
@@ -225,16 +324,11 @@ bool CTapedeck_queue_push(CTapedeckQueue *queue, const CTapedeckItem *item) {
             share->evicted = 0;
         }
         enters(queue, node, share);
-        if (holds_wake(queue)) {
-            g_mutex_unlock(&queue->mutex);
-        } else {
-            unlock_and_wake(queue);
-        }
     } else {
         queue->dropped += 1;
         if (share != NULL) share->dropped += 1;
-        g_mutex_unlock(&queue->mutex);
     }
+    unlock_and_ring(queue);
     return is_taken;
 }
 
@@ -247,17 +341,52 @@ void CTapedeck_queue_mark(CTapedeckQueue *queue, uint64_t number) {
     CTapedeck_queue_push(queue, &item);
 }
 
-bool CTapedeck_queue_pop(CTapedeckQueue *queue, CTapedeckItem *item, int64_t timeout_microseconds) {
-    int64_t deadline = g_get_monotonic_time() + timeout_microseconds;
+static CTapedeckBell *bell_of(CTapedeckQueue *queue) {
     g_mutex_lock(&queue->mutex);
-    while (queue->length == 0 && !queue->woken) {
-        queue->is_waiting = true;
-        if (!g_cond_wait_until(&queue->changed, &queue->mutex, deadline)) break;
-    }
-    queue->is_waiting = false;
+    CTapedeckBell *bell = CTapedeck_bell_ref(queue->bell);
+    g_mutex_unlock(&queue->mutex);
+    return bell;
+}
+
+void CTapedeck_queue_use_bell(CTapedeckQueue *queue, CTapedeckBell *bell) {
+    CTapedeckBell *next = CTapedeck_bell_ref(bell != NULL ? bell : queue->own_bell);
+    g_mutex_lock(&queue->mutex);
+    CTapedeckBell *last = queue->bell;
+    count_news(queue, false);
+    queue->bell = next;
+    note_news(queue);
+    // Reports nothing: the caller may hold a lock that the receiver of a report wants.
+    wake(next);
+    g_mutex_unlock(&queue->mutex);
+    CTapedeck_bell_unref(last);
+}
+
+void CTapedeck_queue_look_after_reader(CTapedeckQueue *queue) {
+    CTapedeckBell *bell = bell_of(queue);
+    look_after(bell);
+    CTapedeck_bell_unref(bell);
+}
+
+bool CTapedeck_queue_wait(CTapedeckQueue *queue, int64_t deadline_microseconds) {
+    CTapedeckBell *bell = bell_of(queue);
+    bool has_news = CTapedeck_bell_wait(bell, deadline_microseconds);
+    CTapedeck_bell_unref(bell);
+    return has_news;
+}
+
+bool CTapedeck_queue_has_news(CTapedeckQueue *queue) {
+    g_mutex_lock(&queue->mutex);
+    bool has_news = queue->has_news;
+    g_mutex_unlock(&queue->mutex);
+    return has_news;
+}
+
+bool CTapedeck_queue_pop(CTapedeckQueue *queue, CTapedeckItem *item) {
+    g_mutex_lock(&queue->mutex);
     queue->woken = false;
     Node *first = queue->first;
     if (first != NULL) leaves(queue, first);
+    note_news(queue);
     g_mutex_unlock(&queue->mutex);
     if (first == NULL) return false;
 
@@ -288,7 +417,7 @@ void CTapedeck_item_release(CTapedeckItem *item) {
 void CTapedeck_queue_wake(CTapedeckQueue *queue) {
     g_mutex_lock(&queue->mutex);
     queue->woken = true;
-    unlock_and_wake(queue);
+    unlock_and_ring(queue);
 }
 
 uint64_t CTapedeck_queue_dropped(CTapedeckQueue *queue) {

@@ -5,6 +5,7 @@
 
 #include "CTapedeckReceive.h"
 #include "depayloader.h"
+#include "frame_numbers.h"
 #include "h264_passage.h"
 #include "receive/header_extension.h"
 #include "packet_fates.h"
@@ -100,6 +101,7 @@ struct CTapedeckTap {
     bool is_overfull;
     H264Passage passage;
     VP9Superframe superframe;
+    FrameNumbers numbers;
     // In the place of a depayloader behind the pad, and when the first packet of the unit came that it has begun.
     Depayloader depayloader;
     int64_t unit_arrival;
@@ -112,6 +114,7 @@ struct CTapedeckTap {
     atomic_uint_fast64_t repaired;
     atomic_uint_fast64_t units;
     atomic_uint_fast64_t doubtful;
+    atomic_uint_fast64_t skipped;
     atomic_int_fast64_t last_packet;
     PacketFates fates;
 };
@@ -337,6 +340,19 @@ static GstBuffer *renumber(CTapedeckTap *tap, GstBuffer *buffer) {
     return buffer;
 }
 
+// Counts frames that a server lost, with a packet that is not late.
+static void note_skipped(CTapedeckTap *tap, GstRTPBuffer *rtp, bool is_after_gap) {
+    const uint8_t *payload = gst_rtp_buffer_get_payload(rtp);
+    size_t size = gst_rtp_buffer_get_payload_len(rtp);
+    uint32_t skipped = 0;
+    if (tap->depayloader.kind == CTAPEDECK_DEPAYLOAD_VP8) {
+        skipped = frame_numbers_take_vp8(&tap->numbers, payload, size, is_after_gap);
+    } else if (tap->depayloader.kind == CTAPEDECK_DEPAYLOAD_VP9_ELSEWHERE) {
+        skipped = frame_numbers_take_vp9(&tap->numbers, payload, size, is_after_gap);
+    }
+    if (skipped > 0) atomic_fetch_add_explicit(&tap->skipped, skipped, memory_order_relaxed);
+}
+
 // The index behind the frames of VP9 of which this packet is the last; 0 bytes for none.
 static size_t vp9_index(CTapedeckTap *tap, GstRTPBuffer *rtp, bool is_after_gap, uint8_t index[VP9_MAXIMUM_INDEX]) {
     if (tap->depayloader.kind != CTAPEDECK_DEPAYLOAD_VP9_ELSEWHERE) return 0;
@@ -360,6 +376,7 @@ static GstBuffer *tag_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) 
     if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &rtp)) return buffer;
     Noted noted = note_packet(tap, buffer, &rtp, now);
     bool goes_on = is_given(tap, &rtp, gst_buffer_get_size(buffer), noted);
+    if (!noted.is_late) note_skipped(tap, &rtp, noted.is_after_gap);
     uint8_t index[VP9_MAXIMUM_INDEX];
     size_t index_size = noted.is_late ? 0 : vp9_index(tap, &rtp, noted.is_after_gap || !goes_on, index);
     gst_rtp_buffer_unmap(&rtp);
@@ -428,6 +445,7 @@ static void depayload_packet(CTapedeckTap *tap, GstBuffer *buffer, int64_t now) 
     if (!gst_rtp_buffer_map(buffer, GST_MAP_READ, &rtp)) return;
     Noted noted = note_packet(tap, buffer, &rtp, now);
     if (!noted.is_late) {
+        note_skipped(tap, &rtp, noted.is_after_gap);
         Depayloaded made =
             depayloader_take(&tap->depayloader, gst_rtp_buffer_get_payload(&rtp), gst_rtp_buffer_get_payload_len(&rtp),
                              gst_rtp_buffer_get_marker(&rtp), noted.is_after_gap);
@@ -534,7 +552,10 @@ static bool is_rest_of_held(const CTapedeckTap *tap) {
 
 // A buffer without a tag does not begin with the first packet of its time.
 static void take_untagged(CTapedeckTap *tap, GstBuffer *buffer) {
-    if (is_rest_of_held(tap)) {
+    // Some senders give several frames one time. What is held without a marker has not ended.
+    bool may_begin = tap->has_parts && (tap->held == NULL || tap->marks_parts);
+    bool begins = may_begin && h264_begins_picture(buffer);
+    if (is_rest_of_held(tap) && !begins) {
         hold(tap, buffer);
         if (tap->last_marker && !tap->marks_parts) push_held(tap);
         return;
@@ -547,6 +568,11 @@ static void take_untagged(CTapedeckTap *tap, GstBuffer *buffer) {
     } else if (!tap->last_marker) {
         // It ended with a packet of the next time: its own is not known any more.
         tap->lost_since_unit += 1;
+    } else if (begins && is_of_unit) {
+        tap->held_time = tap->unwrapped;
+        tap->held_arrival = tap->last_arrival;
+        hold(tap, buffer);
+        if (!tap->marks_parts) push_held(tap);
     } else if (!is_of_unit) {
         // The depayloader threw away how it begins.
         push_unit(tap, buffer, tap->unwrapped, tap->last_arrival, true);
@@ -634,6 +660,7 @@ CTapedeckTapCounters CTapedeck_tap_counters(CTapedeckTap *tap) {
         .repaired = atomic_load_explicit(&tap->repaired, memory_order_relaxed),
         .units = atomic_load_explicit(&tap->units, memory_order_relaxed),
         .doubtful = atomic_load_explicit(&tap->doubtful, memory_order_relaxed),
+        .skipped = atomic_load_explicit(&tap->skipped, memory_order_relaxed),
         .dropped = dropped,
         .empty = fate(tap, FATE_EMPTY),
         .late = fate(tap, FATE_LATE),

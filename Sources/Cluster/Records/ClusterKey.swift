@@ -5,7 +5,7 @@ internal import Basics
 /// A key of a cluster in the store.
 ///
 ///     /tapedeck/<cluster>/meta   rooms/<room>  wishes/<room>  claims/<room>  owners/<room>
-///                         hosts/<host>  moves/<number>  said/<event>
+///                         hosts/<host>  series/<id>  moves/<number>  said/<event>
 ///
 /// Names are percent-encoded, as a room may be called anything.
 public enum ClusterKey: Sendable, Hashable {
@@ -21,6 +21,8 @@ public enum ClusterKey: Sendable, Hashable {
     case claim(String)
     /// The last owner of a room and its recording: `OwnerRecord`, without a lease.
     case owner(String)
+    /// A series that several hosts recorded and one brings together, by its id: `SeriesRecord`, without a lease.
+    case series(String)
     /// A place in the budget of moves: exists for a minute after a move, under its own lease.
     case move(Int)
     /// An event of the cluster that a host has reported, by the event's id: exists for hours, under its own lease.
@@ -40,6 +42,7 @@ public enum ClusterKey: Sendable, Hashable {
         case .host(let name): "hosts/" + PercentCoding.encode(name)
         case .claim(let name): "claims/" + PercentCoding.encode(name)
         case .owner(let name): "owners/" + PercentCoding.encode(name)
+        case .series(let id): "series/" + PercentCoding.encode(id)
         case .move(let number): "moves/\(number)"
         case .said(let id): "said/" + PercentCoding.encode(id)
         }
@@ -61,6 +64,7 @@ public enum ClusterKey: Sendable, Hashable {
         case "hosts": self = .host(name)
         case "claims": self = .claim(name)
         case "owners": self = .owner(name)
+        case "series": self = .series(name)
         case "said": self = .said(name)
         case "moves":
             guard let number = Int(name) else { return nil }

@@ -177,6 +177,14 @@ public struct RecordMembers: Sendable {
         return labels
     }
 
+    /// An array of strings; empty if it is missing.
+    public func strings(_ key: String) throws(RecordProblem) -> [String] {
+        guard let value = self.value(key) else { return [] }
+        let strings = value.array?.map(\.string) ?? [nil]
+        guard !strings.contains(nil) else { throw self.problem(key, "an array of strings is expected") }
+        return strings.compactMap { $0 }
+    }
+
     /// Any value; nil if it is missing or null.
     public func value(_ key: String) -> JSONValue? {
         switch self.object[key] {

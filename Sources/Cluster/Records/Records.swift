@@ -8,21 +8,27 @@ public struct MetaRecord: ClusterRecord {
     public let id: String
     /// The oldest schema that a host must know to claim anything.
     public let minimumSchema: Int
+    /// Ids under which hosts may know this cluster: its store was replaced, and an operator said so.
+    public let replaced: [String]
 
     /// The identity with this id.
-    public init(id: String, minimumSchema: Int = RecordSchema.current) {
-        (self.id, self.minimumSchema) = (id, minimumSchema)
+    public init(id: String, minimumSchema: Int = RecordSchema.current, replaced: [String] = []) {
+        (self.id, self.minimumSchema, self.replaced) = (id, minimumSchema, replaced)
     }
 
     /// Reads the members.
     public init(reading members: RecordMembers) throws(RecordProblem) {
         self.id = try members.string("id")
         self.minimumSchema = try members.optionalInteger("min_schema", in: 1...Int.max) ?? 1
+        self.replaced = try members.strings("replaced")
     }
 
     /// The members.
     public var members: [String: JSONValue?] {
-        ["id": .string(self.id), "min_schema": .integer(self.minimumSchema)]
+        [
+            "id": .string(self.id), "min_schema": .integer(self.minimumSchema),
+            "replaced": self.replaced.isEmpty ? nil : .array(self.replaced.map { .string($0) }),
+        ]
     }
 }
 
@@ -249,16 +255,30 @@ public struct RecordingPointer: Sendable, Hashable {
     /// The id of the segment.
     public let recording: String
     /// Whether it is in progress.
-    public let isRecording: Bool
+    public var isRecording: Bool
+    /// Whether several owners of the room recorded the series: one host is to bring it together.
+    public let isShared: Bool
+    /// When the series began, as its first host had it: UTC, RFC 3339.
+    public let began: String?
 
     /// A recording with each part given.
-    public init(series: String, segment: Int, recording: String, isRecording: Bool) {
+    public init(
+        series: String,
+        segment: Int,
+        recording: String,
+        isRecording: Bool,
+        isShared: Bool = false,
+        began: String? = nil
+    ) {
         (self.series, self.segment, self.recording, self.isRecording) = (series, segment, recording, isRecording)
+        (self.isShared, self.began) = (isShared, began)
     }
 
     /// The same recording, which has ended.
     public var ended: RecordingPointer {
-        RecordingPointer(series: self.series, segment: self.segment, recording: self.recording, isRecording: false)
+        var ended = self
+        ended.isRecording = false
+        return ended
     }
 
     init?(reading members: RecordMembers) throws(RecordProblem) {
@@ -267,6 +287,16 @@ public struct RecordingPointer: Sendable, Hashable {
         self.segment = try members.integer("segment", in: 1...Int.max)
         self.recording = try members.string("recording")
         self.isRecording = try members.bool("recording_now")
+        self.isShared = try members.bool("shared")
+        self.began = try members.optionalString("began")
+    }
+
+    var members: [String: JSONValue?] {
+        [
+            "series": .string(self.series), "segment": .integer(self.segment), "recording": .string(self.recording),
+            "recording_now": .bool(self.isRecording), "shared": self.isShared ? .bool(true) : nil,
+            "began": self.began.map { .string($0) },
+        ]
     }
 }
 
@@ -311,12 +341,46 @@ public struct OwnerRecord: ClusterRecord {
 
     /// The members.
     public var members: [String: JSONValue?] {
-        [
+        let own: [String: JSONValue?] = [
             "epoch": .integer(self.epoch), "host": .string(self.host), "handover": self.handover?.value,
-            "next": self.next.map { .string($0) }, "series": self.pointer.map { .string($0.series) },
-            "segment": self.pointer.map { .integer($0.segment) },
-            "recording": self.pointer.map { .string($0.recording) },
-            "recording_now": self.pointer.map { .bool($0.isRecording) },
+            "next": self.next.map { .string($0) },
         ]
+        return own.merging(self.pointer?.members ?? [:]) { own, _ in own }
+    }
+}
+
+/// A series that several hosts recorded and that has ended: one host brings its recordings together and exports it.
+public struct SeriesRecord: ClusterRecord {
+    /// The room.
+    public let room: String
+    /// The host that brings it together, while it lives.
+    public let host: String
+    /// The epoch of a room's ownership by that host: no other host has it.
+    public let epoch: Int
+    /// The last recording of the series that is known.
+    public let pointer: RecordingPointer
+
+    /// A series with each part given.
+    public init(room: String, host: String, epoch: Int, pointer: RecordingPointer) {
+        (self.room, self.host, self.epoch, self.pointer) = (room, host, epoch, pointer.ended)
+    }
+
+    /// Reads the members.
+    public init(reading members: RecordMembers) throws(RecordProblem) {
+        self.room = try members.string("room")
+        self.host = try members.string("host")
+        self.epoch = try members.integer("epoch", in: OwnerRecord.epochs)
+        guard let pointer = try RecordingPointer(reading: members) else {
+            throw RecordProblem("series: a string is missing")
+        }
+        self.pointer = pointer.ended
+    }
+
+    /// The members.
+    public var members: [String: JSONValue?] {
+        let own: [String: JSONValue?] = [
+            "room": .string(self.room), "host": .string(self.host), "epoch": .integer(self.epoch),
+        ]
+        return own.merging(self.pointer.members) { own, _ in own }
     }
 }

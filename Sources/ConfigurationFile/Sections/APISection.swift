@@ -19,6 +19,8 @@ public struct APIToken: Sendable, Hashable {
     public var credential: Credential
     /// What it is good for; at least one.
     public var scopes: Set<Scope>
+    /// Whether it is that of the cluster's hosts.
+    public var isOfHosts = false
 
     /// A token with each part given.
     public init(name: String, credential: Credential, scopes: Set<Scope> = Set(Scope.allCases)) {

@@ -68,7 +68,9 @@ extension DaemonConfiguration {
         }
         // Where the API asks for no token, a host that sends one is admitted as any client is.
         if let token = self.cluster?.token, !self.api.tokens.isEmpty {
-            self.api.tokens.append(APIToken(name: ClusterKeys.section, credential: .plain(token)))
+            var own = APIToken(name: ClusterKeys.section, credential: .plain(token))
+            own.isOfHosts = true
+            self.api.tokens.append(own)
         }
         self.readRooms(reader)
     }

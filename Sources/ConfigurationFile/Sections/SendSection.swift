@@ -11,7 +11,7 @@ enum SendKeys {
     static let parameter = Key("parameters", .parameterValue)
     static let open = Key("open", ValueType<Opening>.choice)
     static let preferredCodec = Key("preferred_codec", ValueType<PreferredCodec>.choice)
-    static let size = Key("size", ValueType<PictureSize>.pictureSize)
+    static let size = Key("size", ValueType<VideoSize>.pictureSize)
     static let framesPerSecond = Key("fps", .integer(SendSpec.framesPerSecondRange))
     static let bitrate = Key("bitrate", .bitRate(SendSpec.bitsPerSecondRange))
     static let minimumBitrate = Key("min_bitrate", .bitRate(SendSpec.bitsPerSecondRange))
@@ -43,11 +43,11 @@ enum SendKeys {
     }
 }
 
-extension ValueType where Value == PictureSize {
+extension ValueType where Value == VideoSize {
     /// The size of a video.
     fileprivate static let pictureSize = ValueType(
         accepted: "WIDTHxHEIGHT, even numbers from 320x180 to 7680x4320, such as 1280x720",
-        text: { PictureSize($0).flatMap { $0.isSendable ? $0 : nil } }
+        text: { VideoSize($0).flatMap { $0.isSendable ? $0 : nil } }
     )
 }
 

@@ -9,12 +9,15 @@ public struct BearerToken: Sendable, Hashable {
     public let name: String
     /// The allowed scopes.
     public let scopes: Set<Scope>
+    /// Whether the other hosts of the cluster have it.
+    public let isOfHosts: Bool
     let hash: TokenHash
 
     /// A token by its secret text, which is hashed at once and forgotten.
-    public init(name: String, secret: String, scopes: Set<Scope> = Set(Scope.allCases)) {
+    public init(name: String, secret: String, scopes: Set<Scope> = Set(Scope.allCases), isOfHosts: Bool = false) {
         self.name = name
         self.scopes = scopes
+        self.isOfHosts = isOfHosts
         self.hash = TokenHash(of: secret)
     }
 
@@ -22,6 +25,7 @@ public struct BearerToken: Sendable, Hashable {
     public init(name: String, sha256: [UInt8], scopes: Set<Scope> = Set(Scope.allCases)) {
         self.name = name
         self.scopes = scopes
+        self.isOfHosts = false
         self.hash = TokenHash(bytes: sha256)
     }
 }
@@ -49,15 +53,15 @@ struct TokenHash: Sendable, Hashable {
 }
 
 extension Sequence<BearerToken> {
-    /// The token with this secret, if there is one; looks at every token, whichever fits.
+    /// The first token with this secret, if there is one; looks at every token, whichever fits.
     func matching(_ secret: String) -> BearerToken? {
         self.matching(TokenHash(of: secret))
     }
 
-    /// The token with this hash, if there is one.
+    /// The first token with this hash, if there is one.
     func matching(_ hash: TokenHash) -> BearerToken? {
         var found: BearerToken?
-        for token in self where token.hash == hash { found = token }
+        for token in self where token.hash == hash { found = found ?? token }
         return found
     }
 }

@@ -26,6 +26,8 @@ final class Gatekeeper: Sendable {
         var scopes: Set<Scope>
         /// The token's name; empty without one.
         var name: String
+        /// Whether it is another host of the cluster.
+        var isHost = false
     }
 
     /// The credentials of a request.
@@ -103,7 +105,7 @@ final class Gatekeeper: Sendable {
     /// Throws `unauthorized` and `rateLimited`.
     func openSession(secret: String, address: String, now: Duration) throws(Problem) -> (Client, String) {
         let outcome: Result<(Client, String), Problem> = self.state.withLock { state in
-            guard let token = state.tokens.matching(secret) else {
+            guard let token = state.tokens.matching(secret), !token.isOfHosts else {
                 let problem = Self.unauthorized("The token is not known.", error: "invalid_token")
                 return .failure(Self.wrong(problem, address, &state, now))
             }
@@ -119,8 +121,9 @@ final class Gatekeeper: Sendable {
         self.state.withLock { $0.sessions.close(cookie) }
     }
 
-    /// Throws `unauthorized` or `forbidden` unless the client has a scope.
-    static func require(_ scope: Scope, of client: Client?) throws(Problem) {
+    /// Throws `unauthorized` or `forbidden` unless the client may use an endpoint.
+    static func require(_ endpoint: Endpoint, of client: Client?) throws(Problem) {
+        guard let scope = endpoint.scope else { return }
         guard let client else { throw self.unauthorized("A bearer token or a login is needed.", error: nil) }
         guard client.scopes.contains(scope) else {
             throw Problem(.forbidden, "The token has no \"\(scope.rawValue)\" scope.")
@@ -128,6 +131,9 @@ final class Gatekeeper: Sendable {
                     .wwwAuthenticate,
                     #"Bearer realm="tapedeck", error="insufficient_scope", scope="\#(scope.rawValue)""#
                 )
+        }
+        guard !client.isHost || endpoint.isForHosts else {
+            throw Problem(.forbidden, "The token is that of the cluster's hosts: it is for rooms and recordings alone.")
         }
     }
 
@@ -144,7 +150,9 @@ final class Gatekeeper: Sendable {
             guard parts.count == 2, parts.first?.lowercased() == "bearer", let secret = parts.last,
                 let token = state.tokens.matching(String(secret))
             else { return .failure(self.unauthorized("The token is not known.", error: "invalid_token")) }
-            return .success(Client(proof: .token, scopes: token.scopes, name: token.name))
+            return .success(
+                Client(proof: .token, scopes: token.scopes, name: token.name, isHost: token.isOfHosts)
+            )
         }
         // A cookie of a login that has ended is what every returning visitor sends: not an attempt to guess.
         guard let cookie = credentials.cookie, let hash = state.sessions.token(for: cookie, now: now),

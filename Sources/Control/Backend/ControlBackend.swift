@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 public import Model
 
 /// Calls of the HTTP API to the daemon.
 ///
 /// Every method may be called at any time, from any task. Names and ids come from requests and may be anything.
 public protocol ControlBackend: Sendable {
-    /// Every room, by name.
-    func rooms() async -> [RoomResource]
+    /// Every room of the cluster, or of this host alone, by name.
+    func rooms(isLocal: Bool) async -> RoomList
     /// One room; throws `notFound`.
     func room(_ name: String) async throws(ControlError) -> RoomResource
     /// Adds a room, which is kept across restarts; throws `conflict` if the name is taken, `invalid` with every problem.
@@ -53,11 +54,15 @@ public protocol ControlBackend: Sendable {
     /// Retries a failed delivery for another day; throws `notFound`.
     func retryDelivery(_ id: String) async throws(ControlError)
 
+    /// The other host of the cluster that has a room or a recording; nil where this host answers for it. Throws `unavailable`
+    /// if that cannot be found out.
+    func host(of subject: ControlSubject) async throws(ControlError) -> (any ControlPeer)?
     /// The cluster of this host; throws `notFound` where it has none.
     func cluster() async throws(ControlError) -> ClusterResource
     /// Takes no more rooms of the cluster and hands on those that this host has, all of them within this time; nil takes
-    /// rooms again. Throws `notFound` without a cluster.
-    func drain(within time: Duration?) async throws(ControlError) -> ClusterResource
+    /// rooms again. A drain is kept across restarts of the daemon unless it is `untilRestart`. Throws `notFound` without a
+    /// cluster.
+    func drain(within time: Duration?, untilRestart: Bool) async throws(ControlError) -> ClusterResource
 
     /// Reads the configuration again; throws `invalid` with every problem, and the old one stays in force.
     func reload() async throws(ControlError)
@@ -81,10 +86,22 @@ public struct RecordingQuery: Sendable, Hashable {
     public var limit: Int
     /// Where the page begins, as the page before said.
     public var cursor: String?
+    /// Whether only those of this host are asked for, in a cluster.
+    public var isLocal = false
 
     /// The first page of everything.
     public init(limit: Int = 50) {
         self.limit = limit
+    }
+
+    /// Path and query of a request for it.
+    public var target: String {
+        let items: [(String, String?)] = [
+            ("limit", String(self.limit)), ("cursor", self.cursor), ("room", self.room), ("text", self.text),
+            ("from", self.from), ("to", self.to), ("local", self.isLocal ? "true" : nil),
+        ]
+        let text = items.compactMap { name, value in value.map { "\(name)=\(PercentCoding.encode($0))" } }
+        return "/v1/recordings?" + text.joined(separator: "&")
     }
 }
 

@@ -93,10 +93,13 @@ extension Endpoints {
     }
 
     private func listRecordings(_ call: Call) async throws -> Reply {
-        let asked = try Self.query(call.request.uri.query)
+        var asked = try Self.query(call.request.uri.query)
+        asked.isLocal = asked.isLocal || call.isFromHost
         let page = try await self.backend.recordings(asked)
         let reply = Reply(json: page)
-        return page.next.map { reply.with(.link, "<\(Self.target(of: asked, cursor: $0))>; rel=\"next\"") } ?? reply
+        guard let next = page.next else { return reply }
+        asked.cursor = next
+        return reply.with(.link, "<\(asked.target)>; rel=\"next\"")
     }
 
     /// The query of `GET /v1/recordings`; throws `badRequest`.
@@ -109,16 +112,8 @@ extension Endpoints {
         asked.text = query.text("text")
         asked.from = query.time("from")
         asked.to = query.time("to")
+        asked.isLocal = query.flag("local")
         try query.finish()
         return asked
-    }
-
-    private static func target(of query: RecordingQuery, cursor: String) -> String {
-        let items: [(String, String?)] = [
-            ("limit", String(query.limit)), ("cursor", cursor), ("room", query.room), ("text", query.text),
-            ("from", query.from), ("to", query.to),
-        ]
-        let text = items.compactMap { name, value in value.map { "\(name)=\(PercentCoding.encode($0))" } }
-        return "/v1/recordings?" + text.joined(separator: "&")
     }
 }

@@ -13,10 +13,14 @@ extension Endpoints {
 
     /// Answers for endpoints below `/v1/rooms`.
     func room(_ endpoint: Endpoint, _ call: Call) async throws -> Reply {
+        if case .listRooms = endpoint {
+            var query = Query(call.request.uri.query)
+            let isLocal = query.flag("local")
+            try query.finish()
+            return Reply(json: await self.backend.rooms(isLocal: isLocal || call.isFromHost))
+        }
         try call.takesNoQuery()
         switch endpoint {
-        case .listRooms:
-            return Reply(json: RoomList(await self.backend.rooms()))
         case .addRoom:
             let new = try RequestBodies.NewRoom(call.body)
             let room = try await self.backend.addRoom(new.name, definition: new.definition)

@@ -36,8 +36,18 @@ struct Endpoints: Sendable {
     /// Answers a request; throws `Problem` and `ControlError`.
     func response(to endpoint: Endpoint, _ call: Call) async throws -> Response {
         switch endpoint {
-        case .file(let recording, let name): try await self.file(recording, name, call)
-        case .archive(let recording): try await self.archive(recording, call)
+        case .file(let recording, let name):
+            if let peer = try await self.peer(for: endpoint, call) {
+                try await self.forwardFile(call, to: peer)
+            } else {
+                try await self.file(recording, name, call)
+            }
+        case .archive(let recording):
+            if let peer = try await self.peer(for: endpoint, call) {
+                try await self.forwardFile(call, to: peer)
+            } else {
+                try await self.archive(recording, call)
+            }
         case .events: try self.eventStream(call)
         default: try await self.reply(to: endpoint, call).response
         }
@@ -45,6 +55,7 @@ struct Endpoints: Sendable {
 
     /// Answers a request whose answer is in memory as a whole.
     func reply(to endpoint: Endpoint, _ call: Call) async throws -> Reply {
+        if let peer = try await self.peer(for: endpoint, call) { return try await self.forward(call, to: peer) }
         switch endpoint {
         case .page(let file):
             let headers = call.request.headers
@@ -68,11 +79,11 @@ struct Endpoints: Sendable {
             try call.takesNoQuery()
             return Reply(json: try await self.backend.cluster())
         case .drain:
-            let time = try RequestBodies.drain(call.body)
-            return Reply(json: try await self.backend.drain(within: time))
+            let (time, untilRestart) = try RequestBodies.drain(call.body)
+            return Reply(json: try await self.backend.drain(within: time, untilRestart: untilRestart))
         case .undrain:
             try call.takesNoFields()
-            return Reply(json: try await self.backend.drain(within: nil))
+            return Reply(json: try await self.backend.drain(within: nil, untilRestart: false))
         case .webhooks: return Reply(json: try await self.backend.webhooks())
         case .retryDelivery(let id):
             try call.takesNoFields()

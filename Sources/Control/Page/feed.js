@@ -10,8 +10,8 @@ const AFTER_EVENT_MILLISECONDS = 150;
 const LONGEST_WAIT_MILLISECONDS = 10000;
 
 /**
- * Notifies its listeners of `rooms`, `overview`, `webhooks`, `event`, `connection` and `refusal`, each with its value in
- * `detail`.
+ * Notifies its listeners of `rooms`, `overview`, `cluster`, `webhooks`, `event`, `connection` and `refusal`, each with its
+ * value in `detail`.
  *
  * A connection is lost when an answer or the stream of events fails; both are tried again until they work.
  */
@@ -102,11 +102,14 @@ export class Feed extends EventTarget {
         wantsOverview ? readiness() : null,
         wantsOverview ? webhooks() : null,
       ]);
+      // A daemon without a cluster is not asked for it.
+      const cluster = overview?.host ? await get(path("cluster")) : null;
       this.failures = 0;
       if (this.isRunning) {
         this.#tell("connection", { isUp: true });
-        this.#tell("rooms", { rooms: rooms.rooms, now: performance.now() });
+        this.#tell("rooms", { ...rooms, now: performance.now() });
         if (overview) this.#tell("overview", { ...overview, problems: health.problems ?? [] });
+        if (overview) this.#tell("cluster", cluster);
         if (hooks) this.#tell("webhooks", hooks);
       }
     } catch (error) {

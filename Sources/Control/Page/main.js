@@ -3,6 +3,7 @@
 
 import { byId, setAttribute, setText } from "./dom.js";
 import { Feed } from "./feed.js";
+import { HostsView } from "./hosts.js";
 import { announce, announceEvent, fail } from "./messages.js";
 import { OverviewView } from "./overview.js";
 import { RecordingView } from "./recording.js";
@@ -21,6 +22,7 @@ const session = new Session((isOpen) => {
   route();
 });
 const overview = new OverviewView();
+const hosts = new HostsView();
 const rooms = new RoomsView(session, feed);
 const recordings = new RecordingsView(session, (id) => {
   wished = id;
@@ -80,9 +82,17 @@ function route() {
 feed.addEventListener("connection", ({ detail }) => showConnection(detail.isUp));
 feed.addEventListener("refusal", ({ detail }) => fail("The rooms cannot be shown", detail));
 feed.addEventListener("overview", ({ detail }) => overview.update(detail));
+feed.addEventListener("cluster", ({ detail }) => {
+  hosts.update(detail);
+  if (!(detail?.hosts.length > 1)) return;
+  // Events are those of this host alone.
+  recordings.refreshSoon();
+  recording.look(detail.host);
+});
 feed.addEventListener("webhooks", ({ detail }) => webhooks.update(detail));
 feed.addEventListener("rooms", ({ detail }) => {
   rooms.update(detail);
+  hosts.hear(detail.incomplete ?? []);
   recordings.offer(detail.rooms);
 });
 feed.addEventListener("event", ({ detail }) => {

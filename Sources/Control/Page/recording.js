@@ -107,6 +107,7 @@ export class RecordingView {
     this.player?.close();
     this.exports?.close();
     this.player = this.exports = this.id = null;
+    this.isGoing = false;
     this.hasFailed = false;
     this.root.replaceChildren();
   }
@@ -114,6 +115,11 @@ export class RecordingView {
   /** Tries again what could not be shown because the daemon did not answer. */
   retry() {
     if (this.hasFailed) this.show(this.id);
+  }
+
+  /** Looks again at a recording in progress of another host, whose events do not come here. */
+  look(host) {
+    if (this.isGoing && this.host !== host) this.#refresh();
   }
 
   hear(event) {
@@ -179,11 +185,12 @@ export class RecordingView {
     setText(this.pill, text);
     this.pill.dataset.tone = tone;
     const isGoing = recording.state === "recording";
+    [this.host, this.isGoing] = [recording.host, isGoing];
     const tell = () => {
       const length = isGoing ? duration(secondsSince(recording.start))
         : recording.durationSeconds === undefined || recording.durationSeconds === null ? null : duration(recording.durationSeconds);
       setText(this.note, [instant(recording.start), length, isGoing ? null : bytes(recording.bytes), note,
-        recording.id].filter(Boolean).join(" · "));
+        recording.host ? `host ${recording.host}` : null, recording.id].filter(Boolean).join(" · "));
     };
     tell();
     clearInterval(this.clock);
@@ -272,6 +279,7 @@ export class RecordingView {
     try {
       const [recording, timeline] = await Promise.all([get(path("recordings", id)), course(id)]);
       if (this.id !== id) return;
+      if (this.isGoing && recording.state !== "recording") return this.#showAnew();
       this.#show(recording);
       this.#showTimeline(recording, timeline);
       this.player?.offer(recording);

@@ -24,12 +24,13 @@ class Row {
     this.pill = h("span", { class: "pill" });
     this.play = button("play", "Play", () => view.play(recording.id), { about });
     this.link = h("a", { class: "who", href }, name(recording.room));
+    this.host = h("span", { class: "muted small-print", hidden: !recording.host });
     this.still = h("img", { alt: "", hidden: true });
     // The name is the link; the image is a larger place to click.
     this.face = h("a", { class: "face", href, tabindex: -1, "aria-hidden": "true" }, icon("play"), this.still);
     this.element = h("li", {}, this.face,
       h("div", { class: "what" }, this.link,
-        h("time", { datetime: recording.start, class: "muted" }, instant(recording.start))),
+        h("time", { datetime: recording.start, class: "muted" }, instant(recording.start)), this.host),
       this.people,
       h("div", { class: "amounts" }, this.duration, this.bytes),
       this.pill,
@@ -44,6 +45,7 @@ class Row {
     const people = recording.participants;
     const isGoing = recording.state === "recording";
     this.tick();
+    setText(this.host, recording.host ? `Host ${recording.host}` : "");
     setText(this.bytes, isGoing && !recording.bytes ? "–" : bytes(recording.bytes));
     setText(this.people, people.length ? people.join(", ") : "No participants");
     setAttribute(this.people, "title", people.slice(0, 20).join("\n") || null);
@@ -151,6 +153,7 @@ export class RecordingsView {
       this.next = page.next;
       this.list.update(page.recordings);
       this.#showPlace(page.recordings.length);
+      this.#showMissing(page.incomplete ?? []);
     } catch (error) {
       if (error.status) fail("The recordings cannot be listed", error);
     }
@@ -178,6 +181,13 @@ export class RecordingsView {
     setText(byId("page-number"), `Page ${this.cursors.length}`);
     setAttribute(byId("newer"), "aria-disabled", this.cursors.length > 1 ? null : "true");
     setAttribute(byId("older"), "aria-disabled", this.next ? null : "true");
+  }
+
+  /** Hosts whose recordings are not in the list. */
+  #showMissing(hosts) {
+    const place = byId("recordings-incomplete");
+    place.hidden = hosts.length === 0;
+    setText(place, hosts.map(({ host, reason }) => `Recordings of the host ${host} are missing: ${reason}.`).join(" "));
   }
 
   #turn(step) {

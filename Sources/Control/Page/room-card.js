@@ -102,6 +102,7 @@ export class RoomCard {
     this.people = new KeyedList(this.tiles, (person) => person.id, (person) => new Tile(room.name, person));
     this.bitrate = meter("Bitrate", BITRATE_FLOOR);
     this.loss = meter("Loss", LOSS_FLOOR);
+    this.host = h("span", {});
     this.join = h("span", {});
     this.worker = h("span", {});
     this.restarts = h("span", {});
@@ -111,7 +112,7 @@ export class RoomCard {
       this.url, this.reason,
       h("div", { class: "people" }, this.tiles, this.alone),
       h("div", { class: "meters" }, this.bitrate.element, this.loss.element),
-      h("p", { class: "facts muted" }, this.join, this.worker, this.restarts),
+      h("p", { class: "facts muted" }, this.host, this.join, this.worker, this.restarts),
       this.#actions()));
   }
 
@@ -131,7 +132,8 @@ export class RoomCard {
   }
 
   update({ room, rates }) {
-    const isJoined = room.phase === "joined";
+    // Of a room whose host does not answer, nothing is known from inside.
+    const isJoined = room.phase === "joined" && Boolean(room.since);
     const status = room.status;
     const state = isJoined ? status.recordingState : "off";
     this.origin = room.origin;
@@ -140,7 +142,7 @@ export class RoomCard {
     const [phase, phaseTone] = PHASES[room.phase] ?? [room.phase, "quiet"];
     setText(this.phase, phase);
     setAttribute(this.phase, "data-tone", phaseTone);
-    setAttribute(this.phase, "title", `Since ${instant(room.since)}`);
+    setAttribute(this.phase, "title", room.since ? `Since ${instant(room.since)}` : null);
     const [recording, tone] = RECORDING[state] ?? [state, "quiet"];
     setText(this.state, recording);
     setAttribute(this.state, "data-tone", tone);
@@ -153,10 +155,12 @@ export class RoomCard {
     const reason = !isJoined && room.reason ? sentence(room.reason) : "";
     setText(this.reason, reason);
     this.reason.hidden = !reason;
-    this.#showPeople(isJoined ? status : { participants: [], tracks: [] }, room.phase);
+    this.#showPeople(isJoined ? status : { participants: [], tracks: [] }, isJoined);
     this.rates = rates;
     this.bitrate.update(isJoined ? bitrate(rates.bitrate) : "–", rates.bitrates);
     this.loss.update(isJoined ? `${rates.loss.toFixed(1)} packets/s` : "–", rates.losses);
+    setText(this.host, room.host ? `Host ${room.host}` : "");
+    this.host.hidden = !room.host;
     setText(this.join, `${joinText(room)}${room.origin === "api" ? " · added here" : ""}`);
     setAttribute(this.join, "title", room.next ? room.join : null);
     setText(this.worker, room.worker
@@ -173,7 +177,7 @@ export class RoomCard {
     if (this.started) setText(this.clock, duration((Date.now() - this.started) / 1000));
   }
 
-  #showPeople(status, phase) {
+  #showPeople(status, isJoined) {
     const tracks = status.tracks.filter((track) => track.open);
     this.people.update(status.participants.map((person) => ({
       id: person.id,
@@ -185,7 +189,7 @@ export class RoomCard {
     const isEmpty = status.participants.length === 0;
     this.alone.hidden = !isEmpty;
     this.tiles.hidden = isEmpty;
-    setText(this.alone, phase === "joined" ? "No one else is here" : "Not in the room");
+    setText(this.alone, isJoined ? "No one else is here" : "Not in the room");
   }
 
   #showActions(isJoined) {

@@ -30,7 +30,7 @@ export class RoomsView {
     this.rooms = rooms;
     this.rates = new Map(rooms.map((room) => [room.name, this.rates.get(room.name) ?? new Rates()]));
     for (const room of rooms) {
-      const isJoined = room.phase === "joined";
+      const isJoined = room.phase === "joined" && Boolean(room.since);
       this.rates.get(room.name).take(isJoined ? room.status.tracks.filter((track) => track.open) : [], now);
     }
     this.#show();
@@ -39,7 +39,7 @@ export class RoomsView {
   #show() {
     const filter = byId("room-filter").value.trim().toLowerCase();
     const matches = (room) =>
-      !filter || [room.name, room.url, room.phase].some((text) => text.toLowerCase().includes(filter));
+      !filter || [room.name, room.url, room.phase, room.host ?? ""].some((text) => text.toLowerCase().includes(filter));
     const shown = this.rooms.filter(matches);
     this.list.update(shown.map((room) => ({ room, rates: this.rates.get(room.name) })));
     const empty = byId("rooms-empty");

@@ -52,11 +52,12 @@ enum RequestBodies {
     private static let drainSeconds = 7200
 
     /// `POST /v1/cluster/drain`.
-    static func drain(_ body: [String: JSONValue]) throws(Problem) -> Duration {
+    static func drain(_ body: [String: JSONValue]) throws(Problem) -> (time: Duration, untilRestart: Bool) {
         var fields = JSONFields(body)
         let seconds = fields.integer("deadlineSeconds", 0...31_536_000)
+        let untilRestart = fields.boolean("untilRestart")
         try fields.finish()
-        return .seconds(seconds ?? Self.drainSeconds)
+        return (.seconds(seconds ?? Self.drainSeconds), untilRestart ?? false)
     }
 
     /// `POST /v1/recordings/{id}/exports`.
@@ -89,7 +90,7 @@ enum RequestBodies {
         case .browser: return .browser
         case .grid:
             let text = fields.text("size", 3...16)
-            let size = text.flatMap { PictureSize($0) }
+            let size = text.flatMap { VideoSize($0) }
             if text != nil, size == nil { fields.complain("size", "must be a text like 1280x720") }
             let rate = fields.integer("fps", ExportSpec.Grid.rates)
             return .grid(
@@ -114,8 +115,8 @@ enum RequestBodies {
         order.audio = inner.isNull("audio") ? nil : self.source("audio", &inner) ?? .test
         order.preferredCodec = inner.choice("preferredCodec") ?? order.preferredCodec
         order.parameters = self.parameters(&inner) ?? [:]
-        order.width = self.even("width", PictureSize.sendableWidths, &inner) ?? order.width
-        order.height = self.even("height", PictureSize.sendableHeights, &inner) ?? order.height
+        order.width = self.even("width", VideoSize.sendableWidths, &inner) ?? order.width
+        order.height = self.even("height", VideoSize.sendableHeights, &inner) ?? order.height
         order.framesPerSecond = inner.integer("framesPerSecond", SendSpec.framesPerSecondRange) ?? order.framesPerSecond
         order.bitsPerSecond = inner.integer("bitsPerSecond", SendSpec.bitsPerSecondRange) ?? order.bitsPerSecond
         let minimum = inner.integer("minimumBitsPerSecond", SendSpec.bitsPerSecondRange)
@@ -142,8 +143,8 @@ enum RequestBodies {
         change.video = self.source("video", &fields)
         change.audio = self.source("audio", &fields)
         change.parameters = self.parameters(&fields)
-        change.width = self.even("width", PictureSize.sendableWidths, &fields)
-        change.height = self.even("height", PictureSize.sendableHeights, &fields)
+        change.width = self.even("width", VideoSize.sendableWidths, &fields)
+        change.height = self.even("height", VideoSize.sendableHeights, &fields)
         change.framesPerSecond = fields.integer("framesPerSecond", SendSpec.framesPerSecondRange)
         change.bitsPerSecond = fields.integer("bitsPerSecond", SendSpec.bitsPerSecondRange)
         change.audioBitsPerSecond = fields.integer("audioBitsPerSecond", SendSpec.audioBitsPerSecondRange)

@@ -36,6 +36,31 @@ enum Endpoint: Sendable, Hashable {
         }
     }
 
+    /// What it is about, by which a cluster knows the host that answers.
+    var subject: ControlSubject? {
+        switch self {
+        case .showRoom(let room), .changeRoom(let room), .removeRoom(let room), .act(let room, _),
+            .changeCamera(let room), .thumbnail(let room, _), .graphs(let room):
+            .room(room)
+        case .showRecording(let id), .deleteRecording(let id), .recordingTimeline(let id), .recordingImage(let id),
+            .recordingLevels(let id), .archive(let id), .listExports(let id), .export(let id), .cancelExport(_, let id),
+            .file(let id, _):
+            .recording(id)
+        case .page, .liveness, .readiness, .metrics, .description, .showSession, .openSession, .closeSession,
+            .listRooms, .addRoom, .listRecordings, .webhooks, .retryDelivery, .events, .overview, .reload, .showCluster,
+            .drain, .undrain:
+            nil
+        }
+    }
+
+    /// Whether other hosts of the cluster ask for it, with a token that is good for nothing else.
+    var isForHosts: Bool {
+        switch self {
+        case .listRooms, .listRecordings: true
+        default: self.subject != nil
+        }
+    }
+
     /// The group of its metrics.
     var group: RouteGroup {
         switch self {

@@ -95,7 +95,7 @@ final class ControlResponder: HTTPResponder {
             address: context.clientAddress,
             now: now
         )
-        if let scope = endpoint.scope { try Gatekeeper.require(scope, of: client) }
+        try Gatekeeper.require(endpoint, of: client)
         try self.checkOrigin(of: request, client)
         // Nothing has the tag that it names; its sender does not want anything to happen then.
         if !endpoint.hasEntityTag, let tags = request.headers[.ifMatch], tags[...].trimmingSpaces != "*" {

@@ -59,6 +59,8 @@ extension HTTPField.Name {
     static let idempotencyKey = fieldName("Idempotency-Key")
     /// `Idempotency-Replayed`: says that an answer is the one of before.
     static let idempotencyReplayed = fieldName("Idempotency-Replayed")
+    /// `Tapedeck-Local`: a host of the cluster asks, and wants to know what this one has.
+    static let tapedeckLocal = fieldName("Tapedeck-Local")
     /// `Last-Event-ID` (HTML, server-sent events).
     static let lastEventID = fieldName("Last-Event-ID")
     /// `Sec-Fetch-Site` (W3C Fetch Metadata).

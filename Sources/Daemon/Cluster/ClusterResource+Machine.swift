@@ -8,13 +8,21 @@ extension ClusterResource {
     ///
     /// - Parameters:
     ///   - since: since when the store is reached, or not.
-    ///   - reason: why it is not.
+    ///   - reason: why it is not, or does not do what is asked.
     ///   - deadline: when the host has drained, in UTC.
     init(_ machine: ClusterMachine, since: String, reason: String?, deadline: String?) {
         let view = machine.view
         self.init(name: view.cluster, host: machine.settings.host, isConnected: machine.isConnected, since: since)
         self.id = machine.settings.id
-        self.reason = machine.isConnected ? nil : reason
+        switch machine.storeFailure {
+        // Other failures pass without a consequence, or end the connection.
+        case .full, .refused: self.reason = reason
+        case .unreachable, .leaseNotFound, nil: self.reason = machine.isConnected ? nil : reason
+        }
+        if machine.isNameTaken {
+            let other = "another daemon, or an earlier run of this one"
+            self.reason = "\(other), has the name \(self.host): no rooms until that ends"
+        }
         self.drain = deadline.map { Drain(deadline: $0, rooms: machine.roomsLeft) }
         var counts: [String: Int] = [:]
         for claim in view.claims.values {

@@ -3,6 +3,7 @@
 import Cluster
 import ConfigurationFile
 import Logging
+import Model
 import NIOPosix
 import Observability
 import Timeline
@@ -52,6 +53,16 @@ struct ClusterRooms: ClusterHost {
                 metadata: .tagged([.roomName: "\(room)", .errorMessage: "\(error)"])
             )
         }
+    }
+
+    /// The export of a series that several hosts recorded in a room; nil where its recordings are not exported with all tracks.
+    func seriesExport(of room: String, _ record: RoomRecord?) async -> ExportSpec? {
+        // One that is deleted, or that this host cannot have, is exported as rooms are that say nothing of it.
+        var draft: RoomConfiguration?
+        if let record { draft = try? await self.draft(room, record) }
+        var export = (draft?.exports ?? [ExportSpec()]).first { $0.layout.name == .tracks }
+        export?.series = true
+        return export
     }
 
     /// A room as it is defined, with the secrets of this host; throws `ConfigurationError`.

@@ -27,12 +27,18 @@ actor ClusterService: Service {
     private static let refusalWait = Duration.seconds(5)
     /// The least time between two ticks.
     private static let shortestTick = Duration.milliseconds(5)
+    /// The least time between two writes of what is kept, but for drains.
+    private static let keepingPause = Duration.seconds(1)
 
     private let store: EtcdClient
     private let host: any ClusterHost
     private let logger: Logger
     /// Takes what this host reports, in addition to the log; must not block.
     private let onEvent: @Sendable (ClusterEvent) -> Void
+    /// Keeps what the next run of the daemon is to know.
+    private let keep: @Sendable (ClusterMemory) async throws -> Void
+    /// Takes the series that hosts are to bring together; must not block.
+    private let onSeries: @Sendable (SeriesGathering.Orders) -> Void
     private let start = ContinuousClock.now
     /// What metrics show but the age of the last renewal, and when that was.
     private let measured: Mutex<(ClusterMeasurement, ContinuousClock.Instant)>
@@ -43,6 +49,15 @@ actor ClusterService: Service {
     private var reason: String?
     /// When this host has drained.
     private var drainEnd: UTCTime?
+    /// The same of a drain that outlives this run.
+    private var keptDrain: UTCTime?
+    /// The memory that was written last.
+    private var kept: ClusterMemory
+    private var isKeeping = false
+    private var hasKeptFailed = false
+    private var waitsToKeep: [CheckedContinuation<Void, Never>] = []
+    private let keepingBell: AsyncStream<Void>
+    private let keepingRing: AsyncStream<Void>.Continuation
     /// When the earliest tick comes that was ordered.
     private var nextTick: Duration?
     private var watches: [ClusterWatchID: AsyncStream<Void>.Continuation] = [:]
@@ -58,16 +73,28 @@ actor ClusterService: Service {
     private let inputFeed: AsyncStream<ClusterInput>.Continuation
 
     /// A service that has asked the store for nothing.
+    ///
+    /// - Parameter memory: what an earlier run kept.
     init(
         settings: ClusterSettings,
+        memory: ClusterMemory = ClusterMemory(),
         store: EtcdClient,
         host: any ClusterHost,
         logger: Logger,
-        onEvent: @escaping @Sendable (ClusterEvent) -> Void = { _ in }
+        onEvent: @escaping @Sendable (ClusterEvent) -> Void = { _ in },
+        keep: @escaping @Sendable (ClusterMemory) async throws -> Void = { _ in },
+        onSeries: @escaping @Sendable (SeriesGathering.Orders) -> Void = { _ in }
     ) {
         self.measured = Mutex((ClusterMeasurement(), ContinuousClock.now))
         self.onEvent = onEvent
+        self.onSeries = onSeries
+        self.keep = keep
+        self.kept = memory
+        self.keptDrain = memory.drain.flatMap { UTCTime(iso8601: $0) }
+        var settings = settings
+        (settings.id, settings.epochs) = (memory.id, memory.epochs)
         self.machine = ClusterMachine(settings: settings)
+        (self.keepingBell, self.keepingRing) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.store = store
         self.host = host
         self.logger = logger
@@ -85,15 +112,23 @@ actor ClusterService: Service {
     var holdings: [String: ClusterHolding] { self.machine.holdings }
     /// Whether the lease is valid, and the view is newer than that.
     var isConnected: Bool { self.machine.isConnected }
+    /// Since when the store is out of reach; nil while it is not.
+    var outOfReach: UTCTime? { self.machine.isConnected ? nil : self.since }
 
     /// What this host knows of its cluster.
     var resource: ClusterResource {
         ClusterResource(
             self.machine,
             since: self.since.iso8601,
-            reason: self.reason,
+            reason: self.whyNot,
             deadline: self.drainEnd?.iso8601
         )
+    }
+
+    /// Why the store is not reached, or does not do what is asked, human-readable.
+    private var whyNot: String? {
+        guard let failure = self.machine.storeFailure?.sentence, failure != self.reason else { return self.reason }
+        return self.reason.map { "\($0) (\(failure))" } ?? failure
     }
 
     /// How this host and its cluster are, a second ago at most; callable from any thread.
@@ -116,20 +151,39 @@ actor ClusterService: Service {
 
     /// Takes no more rooms and hands on those of the cluster: empty ones now, others when their call ends, all when the
     /// time is over; nil takes rooms again.
-    func drain(within time: Duration?) {
-        guard let time else {
-            self.drainEnd = nil
-            return self.take(.undrain)
+    ///
+    /// Returns when that is kept.
+    ///
+    /// - Parameter untilRestart: whether the drain ends with this run; one that does not still does not then.
+    func drain(within time: Duration?, untilRestart: Bool = false) async {
+        if let time {
+            let end = UTCTime.now().adding(time)
+            if !untilRestart || self.keptDrain != nil { self.keptDrain = end }
+            self.drain(until: end)
+        } else {
+            (self.drainEnd, self.keptDrain) = (nil, nil)
+            self.take(.undrain)
         }
-        self.drainEnd = UTCTime(
-            nanosecondsSince1970: UTCTime.now().nanosecondsSince1970 &+ time.components.seconds &* 1_000_000_000
-        )
-        self.take(.drain(deadline: ContinuousClock.now - self.start + time))
+        await self.keepMemory()
+    }
+
+    private func drain(until end: UTCTime) {
+        self.drainEnd = end
+        let left = end.nanosecondsSince1970 &- UTCTime.now().nanosecondsSince1970
+        self.take(.drain(deadline: ContinuousClock.now - self.start + .nanoseconds(max(0, left))))
     }
 
     func run() async throws {
+        // Unless a client has said otherwise since the start.
+        if let end = self.keptDrain, !self.machine.isDraining { self.drain(until: end) }
         await withDiscardingTaskGroup { group in
             group.addTask { await self.takeNews() }
+            group.addTask {
+                for await _ in self.keepingBell {
+                    await self.keepMemory()
+                    guard (try? await Task.sleep(for: Self.keepingPause)) != nil else { return }
+                }
+            }
             group.addTask { await self.tellOrders() }
             group.addTask {
                 do {
@@ -153,6 +207,7 @@ actor ClusterService: Service {
                 case .tick(let time): group.addTask { await self.tick(at: time) }
                 }
             }
+            await self.keepMemory()
             group.cancelAll()
         }
     }
@@ -168,11 +223,43 @@ actor ClusterService: Service {
         if self.machine.isConnected != self.wasConnected {
             (self.wasConnected, self.since) = (!self.wasConnected, .now())
         }
+        if self.machine.settings.id != self.kept.id || self.machine.settings.epochs != self.kept.epochs {
+            self.keepingRing.yield()
+        }
         if self.machine.hasStopped { self.workFeed.finish() }
         guard let deadline = self.machine.nextDeadline else { return }
         if let nextTick = self.nextTick, nextTick <= deadline { return }
         self.nextTick = deadline
         self.workFeed.yield(.tick(at: deadline))
+    }
+
+    /// Has what the next run is to know kept, unless it is; one write at a time, as a later one has newer facts.
+    private func keepMemory() async {
+        while self.isKeeping { await withCheckedContinuation { self.waitsToKeep.append($0) } }
+        let memory = ClusterMemory(
+            id: self.machine.settings.id,
+            epochs: self.machine.settings.epochs,
+            drain: self.keptDrain?.iso8601
+        )
+        guard memory != self.kept else { return }
+        self.isKeeping = true
+        defer {
+            self.isKeeping = false
+            for continuation in self.waitsToKeep { continuation.resume() }
+            self.waitsToKeep = []
+        }
+        do {
+            try await self.keep(memory)
+            (self.kept, self.hasKeptFailed) = (memory, false)
+        } catch {
+            // The next change is another try.
+            guard !self.hasKeptFailed else { return }
+            self.hasKeptFailed = true
+            self.logger.warning(
+                "a restart of the daemon would not know its cluster as it is now",
+                metadata: .tagged([.errorMessage: "\(error)"])
+            )
+        }
     }
 
     private func perform(_ action: ClusterAction) {
@@ -188,6 +275,10 @@ actor ClusterService: Service {
         case .be(let room, let assignment):
             self.orders[room] = .some(assignment)
             self.orderFeed.yield()
+        case .gather(let series, let hosts):
+            let rooms = Set(series?.values.map(\.room) ?? [])
+            let definitions = self.machine.view.rooms.filter { rooms.contains($0.key) }.compactMapValues(\.record)
+            self.onSeries(SeriesGathering.Orders(series: series, definitions: definitions, hosts: hosts))
         case .report(let event):
             self.log(event)
             self.note(reasonOf: event)
@@ -292,7 +383,8 @@ extension ClusterEvent {
         case .notInitialised: (.error, "the etcd has no such cluster: `tapedeck cluster init` makes it", nil, nil)
         case .otherCluster(let expected, let found):
             (
-                .error, "the etcd was replaced: apply the rooms, then restart this daemon to join what is there now",
+                .error,
+                "the etcd was replaced: no room is claimed before `tapedeck cluster init`, `rooms apply`, `cluster adopt`",
                 nil,
                 "the id was \(expected), and is \(found ?? "missing")"
             )
@@ -322,7 +414,7 @@ extension StoreError {
     fileprivate var sentence: String {
         switch self {
         case .unreachable(let reason), .refused(let reason): reason
-        case .full(let reason): "it takes no writes: \(reason)"
+        case .full(let reason): "the etcd takes no writes: \(reason)"
         case .leaseNotFound: "the lease is gone"
         }
     }
@@ -333,7 +425,7 @@ extension ClusterKey {
     fileprivate var room: String? {
         switch self {
         case .room(let room), .wish(let room), .claim(let room), .owner(let room): room
-        case .meta, .host, .move, .said: nil
+        case .meta, .host, .series, .move, .said: nil
         }
     }
 }

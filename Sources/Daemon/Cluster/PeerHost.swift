@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+import Cluster
 import FoundationEssentials
 import HTTPRequests
 import Model
@@ -11,19 +12,44 @@ import Timeline
 struct PeerHost: Sendable {
     /// Why it did not give what it was asked for, in words.
     struct Failure: Error, Sendable, CustomStringConvertible {
+        static let tooFast = Failure(description: "it answers that requests come too fast")
+
         var description: String
     }
 
     /// Its name in the cluster.
     let name: String
-    /// Where its API is, without a slash at the end.
-    let url: String
+    /// Where its API is, without a slash at the end; nil if only the host itself can reach it.
+    let url: String?
     /// The token of the cluster; nil where hosts ask for none.
     let token: Secret?
     private let client: HTTPClient
 
-    init(name: String, url: String, token: Secret?, client: HTTPClient = HTTPClient()) {
+    init(name: String, url: String?, token: Secret?, client: HTTPClient = HTTPClient()) {
         (self.name, self.url, self.token, self.client) = (name, url, token, client)
+    }
+
+    /// The hosts of a cluster but one, by name.
+    ///
+    /// - Parameter boot: of the kernel of this host.
+    static func others(
+        than own: String,
+        in view: ClusterView,
+        boot: String? = BootID.current,
+        token: Secret?,
+        client: HTTPClient
+    ) -> [PeerHost] {
+        view.hosts.sorted { $0.key < $1.key }.compactMap { name, host in
+            guard name != own, let record = host.record else { return nil }
+            // At a loopback address of another host this host would meet itself.
+            let isReachable = record.boot == boot || !Self.isLoopback(record.url)
+            return PeerHost(name: name, url: isReachable ? record.url : nil, token: token, client: client)
+        }
+    }
+
+    private static func isLoopback(_ url: String) -> Bool {
+        let host = URLComponents(string: url)?.host ?? ""
+        return host == "localhost" || host.hasPrefix("127.") || host == "::1" || host == "[::1]"
     }
 
     /// The most bytes of an answer: a range of a file, a page of recordings, or all about one.
@@ -76,18 +102,11 @@ struct PeerHost: Sendable {
 
     /// The body of an answer of success; nil if there is nothing at the path.
     private func get(_ path: String, _ range: Range<UInt64>? = nil) async throws -> [UInt8]? {
-        var request = HTTPClient.Request("GET", self.url + path)
+        var request = HTTPClient.Request("GET", path)
         request.timeout = .seconds(60)
-        request.maximumBodyBytes = Self.maximumBytes
-        if let token = self.token { request.headers.append(.init("Authorization", "Bearer \(token.value)")) }
         if let range { request.headers.append(.init("Range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")) }
         for _ in 0..<Self.maximumWaits {
-            let answer: HTTPClient.Answer
-            do {
-                answer = try await self.client.send(request)
-            } catch {
-                throw Failure(description: error.reason)
-            }
+            let answer = try await self.answer(to: request)
             switch answer.status {
             case 200 where range.map { UInt64(answer.body.count) <= UInt64($0.count) } ?? true, 206: return answer.body
             case 404, 416: return nil
@@ -95,10 +114,32 @@ struct PeerHost: Sendable {
             default: throw Failure(description: "it answers \(answer.status)")
             }
         }
-        throw Failure(description: "it answers that requests come too fast")
+        throw Failure.tooFast
     }
 
-    private func decoded<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws -> Value {
+    /// The answer to a request whose URL is a path; the host answers of itself alone.
+    func answer(to request: HTTPClient.Request) async throws(Failure) -> HTTPClient.Answer {
+        guard let url = self.url else {
+            throw Failure(description: "its API is at a loopback address: set api.listen, or cluster.url, on that host")
+        }
+        var request = request
+        request.url = url + request.url
+        request.maximumBodyBytes = Self.maximumBytes
+        request.headers.append(.init("Tapedeck-Local", "true"))
+        if let token = self.token { request.headers.append(.init("Authorization", "Bearer \(token.value)")) }
+        let answer: HTTPClient.Answer
+        do throws(HTTPClient.Failure) {
+            answer = try await self.client.send(request)
+        } catch {
+            throw Failure(description: error.reason)
+        }
+        guard answer.status != 401, answer.status != 403 else {
+            throw Failure(description: "it refuses the cluster.token of this host (\(answer.status))")
+        }
+        return answer
+    }
+
+    func decoded<Value: Decodable>(_ type: Value.Type, _ bytes: [UInt8]) throws(Failure) -> Value {
         do {
             return try JSONDecoder().decode(type, from: Data(bytes))
         } catch {

@@ -131,7 +131,7 @@ actor Janitor: Service {
             break
         case .stopVideo:
             self.bus.publish(.diskLow, details.merging(["action": "video is left out"]) { $1 })
-            await self.supervisor.limitRecording(to: .soundOnly)
+            await self.supervisor.limitRecording(to: .audioOnly)
         case .stopEverything:
             await self.stopEverything(details)
         case .recover:

@@ -19,6 +19,8 @@ struct DaemonBackend: ControlBackend {
     private let dispatcher: WebhookDispatcher
     /// This host in its cluster; `nil` where it shares no rooms.
     private let clusterService: ClusterService?
+    /// The other hosts of the cluster; `nil` without a cluster.
+    private let peers: ClusterPeers?
     private let version: String
     /// Looks for the pipeline files that rooms name; may wait for the disk.
     private let checkPipelines: @Sendable (DaemonConfiguration) throws -> Void
@@ -33,6 +35,7 @@ struct DaemonBackend: ControlBackend {
         reloader: ConfigurationReloader,
         dispatcher: WebhookDispatcher,
         cluster: ClusterService? = nil,
+        peers: ClusterPeers? = nil,
         version: String,
         checkPipelines: @escaping @Sendable (DaemonConfiguration) throws -> Void = { _ = try $0.pipelineCatalogue() }
     ) {
@@ -41,11 +44,35 @@ struct DaemonBackend: ControlBackend {
         self.reloader = reloader
         self.dispatcher = dispatcher
         self.clusterService = cluster
+        self.peers = peers
         self.version = version
         self.checkPipelines = checkPipelines
     }
 
-    func rooms() async -> [RoomResource] { await self.supervisor.roomResources() }
+    func rooms(isLocal: Bool) async -> RoomList {
+        let own = await self.supervisor.roomResources()
+        guard !isLocal, let peers = self.peers else { return RoomList(own) }
+        return await peers.rooms(own)
+    }
+
+    func host(of subject: ControlSubject) async throws(ControlError) -> (any ControlPeer)? {
+        guard let peers = self.peers else { return nil }
+        switch subject {
+        case .room(let name):
+            let origin = await self.supervisor.book.entries[name]?.origin
+            guard origin == nil || origin == .cluster else { return nil }
+            return try await peers.host(ofRoom: name, isHere: origin != nil)
+        case .recording(let id):
+            do throws(ControlError) {
+                _ = try await self.entry(id)
+                return nil
+            } catch {
+                // What else is wrong, this host says.
+                guard error.code == .notFound, RecordingID(rawValue: id) != nil else { return nil }
+            }
+            return try await peers.host(ofRecording: id)
+        }
+    }
 
     func room(_ name: String) async throws(ControlError) -> RoomResource {
         try await self.supervisor.roomResource(name)
@@ -91,10 +118,12 @@ struct DaemonBackend: ControlBackend {
             limit: query.limit,
             cursor: query.cursor
         )
-        return try await Self.translated {
+        let own = try await Self.translated {
             let listing = try await self.store.catalogue.list(filter)
             return RecordingPage(recordings: try await self.resources(listing.recordings), next: listing.next)
         }
+        guard !query.isLocal, let peers = self.peers else { return own }
+        return await peers.recordings(own, query)
     }
 
     func recording(_ id: String) async throws(ControlError) -> RecordingResource {
@@ -127,6 +156,7 @@ struct DaemonBackend: ControlBackend {
             var resource = RecordingResource(entry)
             if entry.state == .recording, let status = live[entry.id.rawValue] { resource.note(status) }
             resource.upload = uploads[entry.id].map { .init($0) }
+            resource.host = self.peers?.host
             return resource
         }
     }
@@ -255,9 +285,9 @@ struct DaemonBackend: ControlBackend {
 
     func cluster() async throws(ControlError) -> ClusterResource { try await self.shared().resource }
 
-    func drain(within time: Duration?) async throws(ControlError) -> ClusterResource {
+    func drain(within time: Duration?, untilRestart: Bool) async throws(ControlError) -> ClusterResource {
         let cluster = try self.shared()
-        await cluster.drain(within: time)
+        await cluster.drain(within: time, untilRestart: untilRestart)
         return await cluster.resource
     }
 
@@ -285,6 +315,10 @@ struct DaemonBackend: ControlBackend {
         let isStopping = await self.supervisor.fleet.isStopping
         if isStopping { problems.append("the daemon is shutting down") }
         let isReady = isLive && isWritable && answers && !isStopping
+        // It records and answers all the same: without the etcd, no host of the cluster would be ready.
+        if let since = await self.clusterService?.outOfReach {
+            problems.append("the etcd of the cluster is out of reach since \(since.iso8601.prefix(19))Z")
+        }
         return Health(isLive: isLive, isReady: isReady, problems: problems)
     }
 
@@ -292,7 +326,7 @@ struct DaemonBackend: ControlBackend {
         let fleet = await self.supervisor.fleet
         let uptime = ContinuousClock.now - self.started
         let figures = self.store.figures
-        return Overview(
+        var overview = Overview(
             version: self.version,
             uptimeSeconds: Double(uptime.components.seconds),
             roomsByPhase: fleet.rooms.values.reduce(into: [:]) { $0[$1.phase.resource.rawValue, default: 0] += 1 },
@@ -302,6 +336,8 @@ struct DaemonBackend: ControlBackend {
             secondsUntilFull: figures.disk?.secondsUntilFull,
             workers: fleet.workers.count
         )
+        overview.host = self.peers?.host
+        return overview
     }
 
     /// Rooms and recordings in a few words, from memory alone: asked for every second.

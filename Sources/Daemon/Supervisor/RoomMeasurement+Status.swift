@@ -31,7 +31,7 @@ extension RoomMeasurement {
                 },
                 uniquingKeysWith: { first, _ in first }
             ),
-            cameraSound: status.camera?.sound.map(Sound.init),
+            cameraAudio: status.camera?.sound.map(Sound.init),
             cameraBitsPerSecond: status.cameraBitsPerSecond,
             cameraReductions: status.cameraReductions,
             cameraFailures: status.cameraFailures,

@@ -9,6 +9,18 @@ import Model
 import Storage
 import Timeline
 
+/// The recording of a room of the cluster.
+struct SharedRecording: Sendable {
+    /// The last one, as the cluster knows it.
+    var pointer: RecordingPointer?
+    /// Since when the room is empty, while its next recording would continue one of another host.
+    var emptySince: Duration?
+    /// The series that another host began, or this one in an earlier run.
+    var continued: String?
+    /// Whether a client paused the recording that the next one continues.
+    var isPaused = false
+}
+
 /// Rooms that a cluster gives to this host and takes away again.
 extension Supervisor {
     /// Why this host cannot have a room of the cluster; nil if it can.
@@ -54,8 +66,15 @@ extension Supervisor {
             self.book.request(room.name, true)
             self.updateWish(room.name)
         case .stop: self.intend(room.name) { $0.stopRecording() }
-        // What was paused was the recording of another host, which has ended: the request that ends the pause continues it.
-        case .pause, .hold: self.intend(room.name) { $0.hold() }
+        case .pause:
+            // A pause is one of its recording. That of another host has ended; the request that ends the pause continues it.
+            guard self.intents[room.name]?.follows != nil else { return }
+            self.shared[room.name]?.isPaused = true
+            self.intend(room.name) { $0.hold() }
+            // The room is not left by a pause: its call may end.
+            self.book.request(room.name, true)
+            self.updateWish(room.name)
+        case .hold: self.intend(room.name) { $0.hold() }
         }
     }
 
@@ -65,7 +84,8 @@ extension Supervisor {
         guard let series = RecordingID(rawValue: pointer.series), Self.continuable.contains(pointer.segment) else {
             return
         }
-        (self.pointers[room], self.continued[room]) = (pointer, pointer.series)
+        self.shared[room, default: SharedRecording()].pointer = pointer
+        self.shared[room]?.continued = pointer.series
         self.intend(room) { $0.follow(SeriesPlace(series: series.rawValue, segment: pointer.segment)) }
     }
 
@@ -74,21 +94,23 @@ extension Supervisor {
 
     /// Ends the recording that a room's next one continues once the room is empty.
     func noteFollowed(in room: String, isEmpty: Bool) {
-        guard let intent = self.intents[room], intent.follows != nil else {
-            self.emptySince[room] = nil
+        guard isEmpty, let intent = self.intents[room], intent.follows != nil else {
+            self.shared[room]?.emptySince = nil
             return
         }
-        guard isEmpty else {
-            self.emptySince[room] = nil
-            return
-        }
-        let since = self.emptySince[room] ?? self.now
-        self.emptySince[room] = since
+        let since = self.shared[room]?.emptySince ?? self.now
+        self.shared[room, default: SharedRecording()].emptySince = since
         let limit = intent.spec.record?.emptyAfterSeconds ?? RecordSpec().emptyAfterSeconds
         guard self.now - since >= .seconds(limit) else { return }
-        self.emptySince[room] = nil
-        self.intend(room) { $0.follow(nil) }
-        self.point(room, to: self.pointers[room]?.ended)
+        self.shared[room]?.emptySince = nil
+        let isPaused = self.shared[room]?.isPaused == true
+        self.shared[room]?.isPaused = false
+        self.intend(room) { intent in
+            intent.follow(nil)
+            // The next call is recorded, as on one host.
+            if isPaused, intent.hand == .held { intent.startRecording() }
+        }
+        self.point(room, to: self.shared[room]?.pointer?.ended)
     }
 
     /// Reports a recording of a room of the cluster that began.
@@ -96,39 +118,31 @@ extension Supervisor {
         guard self.book.entries[room]?.origin == .cluster, let place = reference.place, place.segment >= 1 else {
             return
         }
+        let before = self.shared[room]?.pointer
         self.point(
             room,
             to: RecordingPointer(
                 series: place.series,
                 segment: place.segment,
                 recording: reference.id,
-                isRecording: true
+                isRecording: true,
+                isShared: self.shared[room]?.continued == place.series,
+                began: before?.series == place.series ? before?.began : UTCTime.now().iso8601
             )
         )
     }
 
     /// Reports a recording of a room of the cluster that ended, unless it continues on the host that has the room next.
     func pointFinished(_ room: String, _ reference: RecordingReference, reason: String) {
-        guard let pointer = self.pointers[room], pointer.recording == reference.id else { return }
+        guard let pointer = self.shared[room]?.pointer, pointer.recording == reference.id else { return }
         let isReleased = self.book.entries[room] == nil || self.fleet.isStopping
         guard !isReleased || reason != RecordingFinished.left else { return }
         self.point(room, to: pointer.ended)
-        guard self.continued[room] == pointer.series, let recording = RecordingID(rawValue: reference.id),
-            var export = self.book.exports(of: room)?.first(where: { $0.layout.name == .tracks })
-        else { return }
-        export.series = true
-        self.ended[reference.id] = GatheringJob(
-            room: room,
-            series: pointer.series,
-            recording: recording,
-            export: export,
-            now: .now()
-        )
     }
 
     private func point(_ room: String, to pointer: RecordingPointer?) {
-        guard let pointer, self.pointers[room] != pointer else { return }
-        self.pointers[room] = pointer
+        guard let pointer, self.shared[room]?.pointer != pointer else { return }
+        self.shared[room, default: SharedRecording()].pointer = pointer
         self.tellCluster(room, .recording(pointer))
     }
 

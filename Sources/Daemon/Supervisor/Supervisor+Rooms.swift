@@ -311,6 +311,7 @@ extension Supervisor {
             restarts: room.restarts,
             status: room.status
         )
+        resource.host = self.configuration.cluster?.host
         resource.next = self.book.nextWindow(of: name, after: Date()).map { start in
             UTCTime(nanosecondsSince1970: Int64(start.timeIntervalSince1970) * 1_000_000_000).iso8601
         }

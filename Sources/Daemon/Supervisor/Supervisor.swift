@@ -52,16 +52,8 @@ actor Supervisor: Service {
     /// What the cluster knows of the members of rooms.
     private var members: [String: RoomNews] = [:]
     private let launcher: WorkerLauncher
-    /// The last recording of each room of the cluster, as the cluster knows it.
-    var pointers: [String: RecordingPointer] = [:]
-    /// Since when rooms are empty whose next recording continues one of another host.
-    var emptySince: [String: Duration] = [:]
-    /// The series of each room of the cluster that another host began, or this one in an earlier life.
-    var continued: [String: String] = [:]
-    /// Brings the recordings of a series together; `nil` where this host shares no rooms.
-    private var gather: (@Sendable (GatheringJob) -> Void)?
-    /// Series whose end is yet to be noted, by their last recording.
-    var ended: [String: GatheringJob] = [:]
+    /// The recordings of the cluster's rooms.
+    var shared: [String: SharedRecording] = [:]
     let previews: PreviewMaker
     private let metrics: DaemonMetrics
     private let start = ContinuousClock.now
@@ -142,13 +134,8 @@ actor Supervisor: Service {
     }
 
     /// Reports to a cluster from now on what happens to rooms.
-    ///
-    /// - Parameter gather: brings the recordings of a series together that several hosts recorded.
-    func join(
-        _ cluster: @escaping @Sendable (ClusterInput) -> Void,
-        gather: @escaping @Sendable (GatheringJob) -> Void = { _ in }
-    ) {
-        (self.cluster, self.gather) = (cluster, gather)
+    func join(_ cluster: @escaping @Sendable (ClusterInput) -> Void) {
+        self.cluster = cluster
         self.pinRooms()
     }
 
@@ -197,7 +184,6 @@ actor Supervisor: Service {
             case .finished(let room, let reference, let reason, let exports):
                 await self.recordings.finished(room: room, reference, reason: reason, exports: exports)
                 self.heard(room)
-                if let job = self.ended.removeValue(forKey: reference.id) { self.gather?(job) }
             }
         }
     }
@@ -303,7 +289,7 @@ actor Supervisor: Service {
         case .misbehaved(let id, let what):
             self.logger.error("worker misbehaved", metadata: .tagged([.workerID: "\(id)", .detail: "\(what)"]))
         case .removed(let room):
-            (self.pointers[room], self.emptySince[room], self.continued[room]) = (nil, nil, nil)
+            self.shared[room] = nil
             self.metrics.remove(room: room)
             self.book.forget(room)
             self.members[room] = nil
@@ -367,6 +353,10 @@ actor Supervisor: Service {
             if self.cluster != nil, self.fleet.rooms[room]?.phase == .joined {
                 let news = RoomNews(status)
                 if self.members.updateValue(news, forKey: room) != news { self.tellCluster(room, news) }
+                // Where both can record, the store decides alone.
+                if let epoch = status.rivalEpoch, status.capacity ?? 2 <= 2 {
+                    self.tellCluster(room, .rival(epoch: epoch))
+                }
             }
         case .recordingStarted(let room, let reference):
             self.bus.publish(.recordingStarted, room: room, recording: reference.id, ["part": "\(reference.part)"])

@@ -17,7 +17,7 @@ struct DeviceFacts: Sendable, Hashable {
     /// Cameras that could be asked.
     var cameras: [VideoDevice]
     /// Audio inputs, as `hw:CARD,DEVICE name`.
-    var soundInputs: [String]
+    var audioInputs: [String]
     /// Every device file for video, audio and encoding.
     var nodes: [Node]
 
@@ -26,8 +26,8 @@ struct DeviceFacts: Sendable, Hashable {
         if self.cameras.isEmpty {
             findings.append(Finding(.devices, "cameras", .ok, "none; only needed to send from one"))
         }
-        findings += self.soundInputs.map { Finding(.devices, "audio input", .ok, $0) }
-        if self.soundInputs.isEmpty {
+        findings += self.audioInputs.map { Finding(.devices, "audio input", .ok, $0) }
+        if self.audioInputs.isEmpty {
             findings.append(Finding(.devices, "audio inputs", .ok, "none; only needed to send from one"))
         }
         for group in Set(self.nodes.filter { !$0.mayBeUsed }.map(\.group)).sorted() {
@@ -61,7 +61,7 @@ struct DeviceFacts: Sendable, Hashable {
             videos + Self.entries(of: "/dev/snd", prefix: "pcm") + Self.entries(of: "/dev/dri", prefix: "render")
         return DeviceFacts(
             cameras: cameras,
-            soundInputs: SystemFiles.text(of: "/proc/asound/pcm").map(SystemFiles.soundInputs) ?? [],
+            audioInputs: SystemFiles.text(of: "/proc/asound/pcm").map(SystemFiles.audioInputs) ?? [],
             nodes: nodes.map { path in
                 Node(path: path, group: Self.group(of: path), mayBeUsed: access(path, R_OK | W_OK) == 0)
             }

@@ -32,7 +32,7 @@ enum SystemFiles {
     }
 
     /// The PCM devices of `/proc/asound/pcm` that record, as `hw:CARD,DEVICE name`.
-    static func soundInputs(in text: String) -> [String] {
+    static func audioInputs(in text: String) -> [String] {
         text.split(separator: "\n").compactMap { line in
             let parts = line.split(separator: ":").map { $0.trimmingSpaces() }
             guard parts.count >= 3, parts.contains(where: { $0.hasPrefix("capture") }) else { return nil }

@@ -37,9 +37,9 @@ public struct ProbeObservation: Sendable, Hashable {
     /// When beeps start, in rising order.
     public var beeps: [Int64]
     /// Audio packets that came.
-    public var soundPackets: UInt64
+    public var audioPackets: UInt64
     /// Audio packets that did not.
-    public var lostSoundPackets: UInt64
+    public var lostAudioPackets: UInt64
 
     /// An observation with each part given.
     public init(
@@ -50,8 +50,8 @@ public struct ProbeObservation: Sendable, Hashable {
         endNanoseconds: Int64,
         pictures: [Picture],
         beeps: [Int64],
-        soundPackets: UInt64,
-        lostSoundPackets: UInt64
+        audioPackets: UInt64,
+        lostAudioPackets: UInt64
     ) {
         self.framesPerSecond = framesPerSecond
         self.trips = trips
@@ -60,8 +60,8 @@ public struct ProbeObservation: Sendable, Hashable {
         self.endNanoseconds = endNanoseconds
         self.pictures = pictures
         self.beeps = beeps
-        self.soundPackets = soundPackets
-        self.lostSoundPackets = lostSoundPackets
+        self.audioPackets = audioPackets
+        self.lostAudioPackets = lostAudioPackets
     }
 
     /// Longest time from capture to file that is believed.
@@ -78,7 +78,7 @@ public struct ProbeObservation: Sendable, Hashable {
     }
 
     /// Frames whose counters can be those of our camera.
-    public var readablePictures: Int { self.pictures.count { self.delay(of: $0) != nil } }
+    public var readableFrames: Int { self.pictures.count { self.delay(of: $0) != nil } }
 
     /// Among the observations of several participants, that of our camera: the most frames that can be ours, and among
     /// equals the shortest delay; nil if no participant sent any.
@@ -86,8 +86,8 @@ public struct ProbeObservation: Sendable, Hashable {
         func shortestDelay(_ observation: ProbeObservation) -> Int64 {
             observation.pictures.compactMap(observation.delay).min() ?? .max
         }
-        return observations.filter { $0.readablePictures > 0 }.max { left, right in
-            (left.readablePictures, shortestDelay(right)) < (right.readablePictures, shortestDelay(left))
+        return observations.filter { $0.readableFrames > 0 }.max { left, right in
+            (left.readableFrames, shortestDelay(right)) < (right.readableFrames, shortestDelay(left))
         }
     }
 }

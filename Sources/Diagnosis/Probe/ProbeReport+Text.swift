@@ -16,7 +16,7 @@ extension ProbeReport {
             let packets = self.sound.packets + self.sound.lost
             let frames = "\(self.frames.lost) of \(self.frames.expected) frames (\(Self.percent(self.lostFrameShare)))"
             guard packets > 0 else { return "\(frames), no audio" }
-            let audio = "\(self.sound.lost) of \(packets) audio packets (\(Self.percent(self.lostSoundShare)))"
+            let audio = "\(self.sound.lost) of \(packets) audio packets (\(Self.percent(self.lostAudioShare)))"
             guard self.silentShare > 0 else { return "\(frames), \(audio)" }
             return "\(frames), \(audio), no beep for \(self.flashes - self.avOffsets) of \(self.flashes) flashes"
         case .lateness:

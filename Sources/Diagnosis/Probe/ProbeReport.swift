@@ -110,7 +110,7 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
         self.frames = motion.frames
         self.freezes = motion.freezes
         self.seconds = motion.seconds
-        self.sound = Sound(packets: observation.soundPackets, lost: observation.lostSoundPackets)
+        self.sound = Sound(packets: observation.audioPackets, lost: observation.lostAudioPackets)
         let (offsets, flashes) = Self.offsets(pictures, observation.beeps, observation.framesPerSecond)
         self.avOffsets = offsets.count
         self.flashes = flashes
@@ -126,11 +126,11 @@ public struct ProbeReport: Sendable, Hashable, Encodable {
     }
 
     /// The share of frames, of audio packets, or of beeps that never came: whichever is largest.
-    public var lossShare: Double { max(self.lostFrameShare, self.lostSoundShare, self.silentShare) }
+    public var lossShare: Double { max(self.lostFrameShare, self.lostAudioShare, self.silentShare) }
     /// The share of frames that never came.
     public var lostFrameShare: Double { Self.share(self.frames.lost, of: self.frames.expected) }
     /// The share of audio packets that never came; 1 if there is no audio at all.
-    public var lostSoundShare: Double {
+    public var lostAudioShare: Double {
         let all = self.sound.packets + self.sound.lost
         return all == 0 ? 1 : Double(self.sound.lost) / Double(all)
     }

@@ -496,7 +496,13 @@ extension RecordingExamination {
         guard !exports.isEmpty else { return }
         let series = try? RecordingSeries.find(self.folder)
         for export in exports.prefix(Certificate.maximumFindings) {
+            if let series, series.isOfSeveralOwners {
+                self.note(.note, .seriesParts, file: export.file, series.parts(of: export.recordings))
+            }
             for join in export.joined ?? [] { self.note(.note, .clocksJoined, file: export.file, join.text) }
+            for gap in (export.gaps ?? []).prefix(Certificate.Spans.maximumListed) {
+                self.certificate.note(.ofSeries(gap, in: export.file))
+            }
             let lacking = series?.segments(missingIn: export) ?? []
             guard export.isOfWhole, let first = lacking.first else { continue }
             self.note(

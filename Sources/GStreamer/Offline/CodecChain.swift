@@ -17,10 +17,10 @@ public final class MediaSample {
     }
 
     /// The frame's shape and time; `nil` if it is no frame that can be drawn.
-    public var picture: Picture? {
+    public var shape: FrameShape? {
         var picture = CTapedeckPicture()
         guard CTapedeck_sample_picture(self.pointer, &picture) else { return nil }
-        return Picture(
+        return FrameShape(
             width: Int(picture.width),
             height: Int(picture.height),
             aspect: picture.aspect_numerator > 0 && picture.aspect_denominator > 0
@@ -51,7 +51,7 @@ public final class MediaSample {
 }
 
 /// The shape and time of a decoded frame.
-public struct Picture: Sendable, Hashable {
+public struct FrameShape: Sendable, Hashable {
     /// In pixels.
     public var width: Int
     /// In pixels.

@@ -19,6 +19,8 @@ public struct TapCounters: Sendable, Hashable {
     public var droppedUnits: UInt64
     /// Packets that say that they end in padding, which looks like media; what became of them is counted as well.
     public var doubtful: UInt64
+    /// Frames that their numbers show to be missing, though no packet is: a server lost them.
+    public var skipped: UInt64
     /// Packets without anything to record in them: padding.
     ///
     /// This and the next seven are what became of `packets`, and are as many together.
@@ -134,7 +136,7 @@ public final class TrackTap: @unchecked Sendable {
     /// The audio level; nil if the sender does not send it.
     ///
     /// Any thread.
-    public var soundLevel: SoundLevel? { SoundLevel(CTapedeck_tap_sound_level(self.pointer)) }
+    public var audioLevel: AudioLevel? { AudioLevel(CTapedeck_tap_sound_level(self.pointer)) }
 
     /// The counters now.
     ///
@@ -149,6 +151,7 @@ public final class TrackTap: @unchecked Sendable {
             units: counters.units,
             droppedUnits: counters.dropped,
             doubtful: counters.doubtful,
+            skipped: counters.skipped,
             empty: counters.empty,
             late: counters.late,
             beforeKeyframe: counters.before_keyframe,

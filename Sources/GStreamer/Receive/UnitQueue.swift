@@ -3,7 +3,7 @@
 internal import Basics
 internal import CTapedeck
 
-/// The bounded queue between the streaming threads of all tracks of a session and its recorder thread.
+/// The bounded queue between the streaming threads of all tracks of a session and its reader, a recorder.
 public final class UnitQueue: @unchecked Sendable {
     // The C queue locks for itself.
     let pointer: OpaquePointer
@@ -20,18 +20,24 @@ public final class UnitQueue: @unchecked Sendable {
         CTapedeck_queue_unref(self.pointer)
     }
 
-    /// Waits for the next item and hands it to `body` with its bytes, which are valid during the call only.
+    /// Waits until there is an item, the queue was woken since the last `next`, or an instant of `CLOCK_MONOTONIC`, in nanoseconds.
+    ///
+    /// The reader's thread, if its bell is of no other queue.
+    public func wait(until deadline: Int64) {
+        _ = CTapedeck_queue_wait(self.pointer, deadline / 1000)
+    }
+
+    /// Hands the next item to `body` with its bytes, which are valid during the call only.
     ///
     /// The reader's thread only; blocks for at most `timeout`, and not at all if that is zero.
     /// - Returns: false if no item came or the queue was woken.
     public func next(
-        timeout: Duration,
+        timeout: Duration = .zero,
         _ body: (ReceivedItem, UnsafeRawBufferPointer) -> Void
     ) -> Bool {
+        if timeout > .zero { self.wait(until: Runtime.monotonicNanoseconds + timeout.nanoseconds) }
         var item = CTapedeckItem()
-        // A deadline of now would be slept for.
-        let microseconds = timeout > .zero ? Int64(timeout.seconds * 1_000_000) : -1
-        guard CTapedeck_queue_pop(self.pointer, &item, microseconds) else { return false }
+        guard CTapedeck_queue_pop(self.pointer, &item) else { return false }
         defer { CTapedeck_item_release(&item) }
         let bytes = UnsafeRawBufferPointer(start: item.data, count: item.size)
         switch item.kind {
@@ -68,11 +74,30 @@ public final class UnitQueue: @unchecked Sendable {
         CTapedeck_queue_mark(self.pointer, number)
     }
 
-    /// Makes a waiting `next` return at once.
+    /// Has the reader look after the queue at once.
     ///
     /// Any thread.
     public func wake() {
         CTapedeck_queue_wake(self.pointer)
+    }
+
+    /// Whether there is an item, or the queue was woken since the last `next`.
+    ///
+    /// Any thread.
+    public var hasNews: Bool { CTapedeck_queue_has_news(self.pointer) }
+
+    /// Gives the reader's bell to the queue; nil if the reader has no other queue.
+    ///
+    /// Any thread.
+    public func use(_ bell: UnitBell?) {
+        CTapedeck_queue_use_bell(self.pointer, bell?.pointer)
+    }
+
+    /// Reports a turn of the reader that hangs, if nothing comes that would.
+    ///
+    /// Any thread.
+    public func lookAfterReader() {
+        CTapedeck_queue_look_after_reader(self.pointer)
     }
 
     /// Items dropped because the reader was too slow.

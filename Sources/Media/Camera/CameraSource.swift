@@ -35,19 +35,19 @@ public final class CameraSource: Sendable {
     private let logger: Logger
     /// Where it is decided about sources, and encoders that fail are exchanged; sources open and close on separate threads.
     private let captureThread = ControlThread(name: "capture")
-    private let picture = FanOut(startsAtKeyframe: false)
-    private let sound = FanOut(startsAtKeyframe: false)
-    private let soundMeter = SoundMeter()
+    private let video = FanOut(startsAtKeyframe: false)
+    private let audio = FanOut(startsAtKeyframe: false)
+    private let audioMeter = AudioMeter()
     /// Held for moments: encoders start and end without it.
     private let state = Mutex(Stages())
     private let rates = Mutex(Rates())
 
     /// Raw frames that may wait for an encoder: as many as half a second has at 30 frames a second.
-    private static let maximumRawPictures = 15
+    private static let maximumRawFrames = 15
     /// Keyframes that follow each other faster would fill a way that is full.
     private static let reducedKeyframeSpacing = Duration.milliseconds(500)
     /// Raw audio that may wait for its encoder: about a second.
-    private static let maximumRawSounds = 60
+    private static let maximumRawAudio = 60
     /// How often it is looked whether anybody receives something, and whether there is something to be heard.
     private static let lookDelay = Duration.seconds(1)
     /// How long its end waits for its sources to close.
@@ -210,8 +210,8 @@ public final class CameraSource: Sendable {
     }
 
     /// How loud what goes into the encoder of sound is; nil while no participant takes it.
-    public var soundLevel: SoundLevel? {
-        self.state.withLock { $0.encoders[.opus] == nil ? nil : self.soundMeter.level }
+    public var audioLevel: AudioLevel? {
+        self.state.withLock { $0.encoders[.opus] == nil ? nil : self.audioMeter.level }
     }
 
     /// A peer's view of its network, at its beginning; nil where the rate is fixed.
@@ -305,7 +305,7 @@ public final class CameraSource: Sendable {
 
     /// Frames captured and frames encoded so far.
     public var frameCounts: (captured: UInt64, encoded: [MediaCodec: UInt64]) {
-        (self.picture.count, self.state.withLock { $0.outputs.mapValues(\.count) })
+        (self.video.count, self.state.withLock { $0.outputs.mapValues(\.count) })
     }
 
     /// `CLOCK_MONOTONIC` of frame 0 of the test pattern; nil before the first consumer came.
@@ -388,7 +388,7 @@ public final class CameraSource: Sendable {
 
     /// Where sources begin on the clock: time stamps rise, also behind a file that was read ahead.
     private var nextBaseNanoseconds: UInt64 {
-        max(UInt64(clamping: Runtime.monotonicNanoseconds), self.picture.endNanoseconds, self.sound.endNanoseconds)
+        max(UInt64(clamping: Runtime.monotonicNanoseconds), self.video.endNanoseconds, self.audio.endNanoseconds)
     }
 
     private func startFeeds(
@@ -403,12 +403,12 @@ public final class CameraSource: Sendable {
                 slate: CaptureSource.slate(of: source, from: self.pipelines),
                 settings: settings,
                 name: self.name,
-                picture: self.picture,
-                sound: self.sound,
+                video: self.video,
+                audio: self.audio,
                 gates: self.gates,
                 thread: self.captureThread,
                 logger: self.logger,
-                onHole: { [weak self] in self?.restartSoundEncoder() }
+                onHole: { [weak self] in self?.restartAudioEncoder() }
             )
         }
         stages.feeds += feeds
@@ -469,17 +469,17 @@ public final class CameraSource: Sendable {
         instead before: SendSpec,
         _ stages: inout Stages
     ) -> [MediaCodec] {
-        let isOtherPicture = !settings.hasPictures(like: before)
+        let isOtherVideo = !settings.hasVideo(like: before)
         let kinds = self.neededKinds(stages)
         let sources = self.shown(all.filter { $0.isNeeded(for: kinds) })
-        let ended = stages.feeds.filter { !sources.contains($0.source) || isOtherPicture && $0.source.hasVideo }
+        let ended = stages.feeds.filter { !sources.contains($0.source) || isOtherVideo && $0.source.hasVideo }
         self.stopFeeds(ended, &stages)
         let hasOtherRate = settings.bitsPerSecond != before.bitsPerSecond
         if hasOtherRate { self.rates.withLock { $0.encoders = [:] } }
         // A source that takes its time leaves a hole, which an encoder that continues would fill with silence, all at once.
-        let hasOtherSound =
+        let hasOtherAudio =
             settings.audioBitsPerSecond != before.audioBitsPerSecond || ended.contains(where: \.source.hasAudio)
-        return stages.lives.keys.filter { $0 == .opus ? hasOtherSound : isOtherPicture || hasOtherRate }
+        return stages.lives.keys.filter { $0 == .opus ? hasOtherAudio : isOtherVideo || hasOtherRate }
     }
 
     /// Starts the sources that settings need and that do not run; encoders may have taken their time.
@@ -605,9 +605,9 @@ public final class CameraSource: Sendable {
             try output.attach(to: pipeline, sink: EncoderPipeline.sink, baseTimeNanoseconds: baseNanoseconds)
             try pipeline.play(baseTimeNanoseconds: baseNanoseconds)
             let (raw, maximum) =
-                codec == .opus ? (self.sound, Self.maximumRawSounds) : (self.picture, Self.maximumRawPictures)
+                codec == .opus ? (self.audio, Self.maximumRawAudio) : (self.video, Self.maximumRawFrames)
             let source = try pipeline.element(named: EncoderPipeline.source)
-            if codec == .opus { try self.soundMeter.attach(to: source) }
+            if codec == .opus { try self.audioMeter.attach(to: source) }
             let input = try raw.add(source, of: pipeline, maximumQueued: maximum)
             return Encoder(number: number, file: file, pipeline: pipeline, input: input, output: output)
         } catch {
@@ -690,9 +690,9 @@ public final class CameraSource: Sendable {
             // What is away or muted is silent for a reason that is known.
             let isAway =
                 stages.encoders[.opus] == nil || self.settings.isAudioMuted
-                || stages.feeds.contains(where: \.isSoundAway)
+                || stages.feeds.contains(where: \.isAudioAway)
             let hadWarned = stages.silence.hasFound
-            return (stages.silence.look(isAway ? nil : self.soundMeter.level?.silence), !hadWarned)
+            return (stages.silence.look(isAway ? nil : self.audioMeter.level?.silence), !hadWarned)
         }
         switch finding {
         case .silent: self.logger.log(level: isFirst ? .warning : .debug, "our own audio is silent")
@@ -715,7 +715,7 @@ public final class CameraSource: Sendable {
     }
 
     /// On the capture thread: a fresh encoder does not fill a long hole with silence.
-    private func restartSoundEncoder() {
+    private func restartAudioEncoder() {
         self.decide(.opus) { $0.changed(at: $1) }
     }
 

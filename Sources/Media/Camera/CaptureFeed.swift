@@ -20,8 +20,8 @@ final class CaptureFeed: Sendable {
     private let slate: CaptureSource?
     private let settings: SendSpec
     private let name: String
-    private let picture: FanOut
-    private let sound: FanOut
+    private let video: FanOut
+    private let audio: FanOut
     private let gates: CaptureGates
     private let thread: ControlThread
     private let opener = ControlThread(name: "source")
@@ -64,12 +64,12 @@ final class CaptureFeed: Sendable {
 
     /// Where media go that no participant receives.
     private struct Unseen {
-        let picture = FanOut(startsAtKeyframe: false)
+        let video = FanOut(startsAtKeyframe: false)
         /// Nil while the audio is heard.
-        let sound: FanOut?
+        let audio: FanOut?
 
         init(_ part: CaptureLife.Part) {
-            self.sound = part == .everything ? FanOut(startsAtKeyframe: false) : nil
+            self.audio = part == .everything ? FanOut(startsAtKeyframe: false) : nil
         }
     }
 
@@ -79,7 +79,7 @@ final class CaptureFeed: Sendable {
         let pipeline: Pipeline
         let complaints: FirstError
         /// Whether it has audio; a slate in the place of video has none.
-        let hasSound: Bool
+        let hasAudio: Bool
         /// A pause that is longer than this says that it gives nothing, in nanoseconds.
         let patience: UInt64
     }
@@ -89,8 +89,8 @@ final class CaptureFeed: Sendable {
         slate: CaptureSource?,
         settings: SendSpec,
         name: String,
-        picture: FanOut,
-        sound: FanOut,
+        video: FanOut,
+        audio: FanOut,
         gates: CaptureGates,
         thread: ControlThread,
         logger: Logger,
@@ -100,8 +100,8 @@ final class CaptureFeed: Sendable {
         self.slate = slate
         self.settings = settings
         self.name = name
-        self.picture = picture
-        self.sound = sound
+        self.video = video
+        self.audio = audio
         self.gates = gates
         self.thread = thread
         self.logger = logger
@@ -120,7 +120,7 @@ final class CaptureFeed: Sendable {
     var showsSlate: Bool { self.state.withLock { $0.life.showsSlate } }
 
     /// Whether nothing of its audio is heard, as the slate is shown in its place.
-    var isSoundAway: Bool { self.source.hasAudio && self.state.withLock { $0.life.covered == .everything } }
+    var isAudioAway: Bool { self.source.hasAudio && self.state.withLock { $0.life.covered == .everything } }
 
     /// How often the source failed or gave nothing: what was reported.
     var failures: UInt64 { self.state.withLock { $0.life.reports } }
@@ -150,7 +150,7 @@ final class CaptureFeed: Sendable {
             state.life.stop()
             let unseen = Unseen(.everything)
             for pass in [state.current, state.slate].compactMap({ $0 }) {
-                try? self.attach(pass, unseen.picture, unseen.sound)
+                try? self.attach(pass, unseen.video, unseen.audio)
             }
             defer {
                 (state.current, state.next, state.slate, state.spareSlate) = (nil, nil, nil, nil)
@@ -173,24 +173,24 @@ final class CaptureFeed: Sendable {
         self.closing.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1)))) == .success
     }
 
-    private func count(_ picture: FanOut, _ sound: FanOut) -> UInt64 {
-        (self.source.hasVideo ? picture.count : 0) + (self.source.hasAudio ? sound.count : 0)
+    private func count(_ video: FanOut, _ audio: FanOut) -> UInt64 {
+        (self.source.hasVideo ? video.count : 0) + (self.source.hasAudio ? audio.count : 0)
     }
 
     private func count(_ state: State) -> UInt64 {
-        guard let unseen = state.unseen else { return self.count(self.picture, self.sound) }
-        guard let sound = unseen.sound else { return self.count(unseen.picture, self.sound) }
+        guard let unseen = state.unseen else { return self.count(self.video, self.audio) }
+        guard let audio = unseen.audio else { return self.count(unseen.video, self.audio) }
         return state.life.givenUnseen(
-            pictures: self.source.hasVideo ? unseen.picture.count : nil,
-            sounds: self.source.hasAudio ? sound.count : 0
+            video: self.source.hasVideo ? unseen.video.count : nil,
+            audio: self.source.hasAudio ? audio.count : 0
         )
     }
 
     /// Where what came so far ends, on the clock.
     private var endNanoseconds: UInt64 {
         max(
-            self.source.hasVideo ? self.picture.endNanoseconds : 0,
-            self.source.hasAudio ? self.sound.endNanoseconds : 0
+            self.source.hasVideo ? self.video.endNanoseconds : 0,
+            self.source.hasAudio ? self.audio.endNanoseconds : 0
         )
     }
 
@@ -237,11 +237,11 @@ final class CaptureFeed: Sendable {
     private func look() {
         let actions = self.state.withLock { state -> [CaptureLife.Action]? in
             guard !state.isStopped else { return nil }
-            let (count, seen) = (self.count(state), self.count(self.picture, self.sound))
+            let (count, seen) = (self.count(state), self.count(self.video, self.audio))
             let actions = state.life.look(count: count, seen: seen, now: Self.now)
             guard actions.isEmpty, self.source.hasVideo, self.source.hasAudio else { return actions }
-            let pictures = (state.unseen?.picture ?? self.picture).count
-            return state.life.lookAtPictures(count: pictures, seen: self.picture.count, now: Self.now)
+            let video = (state.unseen?.video ?? self.video).count
+            return state.life.lookAtVideo(count: video, seen: self.video.count, now: Self.now)
         }
         guard let actions else { return }
         for action in actions { self.perform(action) }
@@ -287,7 +287,7 @@ final class CaptureFeed: Sendable {
         self.state.withLock { state in
             guard let pass = state.current, pass.number == number else { return }
             let unseen = Unseen(part)
-            guard (try? self.attach(pass, unseen.picture, unseen.sound)) != nil else { return }
+            guard (try? self.attach(pass, unseen.video, unseen.audio)) != nil else { return }
             state.unseen = unseen
         }
     }
@@ -296,10 +296,10 @@ final class CaptureFeed: Sendable {
         let hasHole = self.state.withLock { state -> Bool in
             guard let pass = state.current, pass.number == number else { return false }
             // Audio that is heard already continues undisturbed.
-            let isHeard = state.unseen.map { $0.sound == nil } ?? false
+            let isHeard = state.unseen.map { $0.audio == nil } ?? false
             state.unseen = nil
             let hasHole = !isHeard && self.hasHole(before: Self.now)
-            try? self.attach(pass, self.picture, isHeard ? nil : self.sound)
+            try? self.attach(pass, self.video, isHeard ? nil : self.audio)
             return hasHole
         }
         if hasHole { self.onHole() }
@@ -307,14 +307,14 @@ final class CaptureFeed: Sendable {
 
     /// Whether there has been no audio for longer than is filled with silence.
     private func hasHole(before instant: UInt64) -> Bool {
-        let end = self.sound.endNanoseconds
+        let end = self.audio.endNanoseconds
         return self.source.hasAudio && end > 0 && end + Self.longestSilence < instant
     }
 
     /// Shows the slate in the place of a source that is away, or of its video; participants are not left with a frozen frame.
     private func showSlate(_ part: CaptureLife.Part) {
         guard var slate = self.slate else { return }
-        if part == .pictures { slate.hasAudio = false }
+        if part == .video { slate.hasAudio = false }
         do throws(GStreamerError) {
             var pass: Pass?
             if part == .everything { pass = self.state.withLock { $0.spareSlate.take() } }
@@ -335,7 +335,7 @@ final class CaptureFeed: Sendable {
             let former = try self.state.withLock { state throws(GStreamerError) -> Pass? in
                 guard !state.isStopped else { throw GStreamerError(.interrupted, "the source has ended") }
                 let base = Self.now
-                try self.attach(pass, self.picture, self.sound, base: base)
+                try self.attach(pass, self.video, self.audio, base: base)
                 try pass.pipeline.play(baseTimeNanoseconds: base)
                 let earlier = state.slate
                 state.slate = pass
@@ -373,7 +373,7 @@ final class CaptureFeed: Sendable {
         switch news {
         case .failed(let message): self.log(.error, "a source failed: it is tried again until it works", message)
         case .silent: self.log(.error, "a source gives nothing: its slate is shown until it does", nil)
-        case .withoutPictures:
+        case .withoutVideo:
             self.log(.error, "a source gives audio and no video: its slate is shown until video comes", nil)
         case .slow: self.log(.error, "a source does not open: its slate is shown until it gives something", nil)
         case .brokeOff(let message): self.log(.warning, "a file broke off: it starts over", message)
@@ -438,11 +438,11 @@ final class CaptureFeed: Sendable {
             }
             // The slate continues until the source gives something.
             state.unseen = hides.map { Unseen($0) }
-            let (picture, sound) = (state.unseen?.picture ?? self.picture, state.unseen?.sound ?? self.sound)
-            let count = self.count(picture, sound)
+            let (video, audio) = (state.unseen?.video ?? self.video, state.unseen?.audio ?? self.audio)
+            let count = self.count(video, audio)
             let hasHole = state.firstBase == nil && self.hasHole(before: base)
             state.firstBase = nil
-            try self.attach(pass, picture, sound, base: base)
+            try self.attach(pass, video, audio, base: base)
             state.current = pass
             state.playsFrom = base
             return (base, count, hasHole)
@@ -475,10 +475,10 @@ final class CaptureFeed: Sendable {
             thread.enqueue { [weak self] in self?.handle(event, of: number) }
         }
         if source.hasVideo {
-            try self.gates.picture.attach(to: try pipeline.element(named: CapturePipeline.pictureSink))
+            try self.gates.video.attach(to: try pipeline.element(named: CapturePipeline.videoSink))
         }
         if source.hasAudio {
-            try self.gates.sound.attach(to: try pipeline.element(named: CapturePipeline.soundSink))
+            try self.gates.audio.attach(to: try pipeline.element(named: CapturePipeline.audioSink))
         }
         // A camera's rate may be lower than the one that is asked for.
         let rate = min(mode?.rate.value ?? .infinity, Double(self.settings.framesPerSecond))
@@ -487,7 +487,7 @@ final class CaptureFeed: Sendable {
             number: number,
             pipeline: pipeline,
             complaints: complaints,
-            hasSound: source.hasAudio,
+            hasAudio: source.hasAudio,
             patience: patience
         )
     }
@@ -495,19 +495,19 @@ final class CaptureFeed: Sendable {
     /// Has what a pass gives go there.
     ///
     /// - Parameters:
-    ///   - sound: `nil` to leave its audio where it goes.
+    ///   - audio: `nil` to leave its audio where it goes.
     ///   - base: The base time that its pipeline will get; `nil` if it has it.
     private func attach(
         _ pass: Pass,
-        _ picture: FanOut,
-        _ sound: FanOut?,
+        _ video: FanOut,
+        _ audio: FanOut?,
         base: UInt64? = nil
     ) throws(GStreamerError) {
         if self.source.hasVideo {
-            try picture.attach(to: pass.pipeline, sink: CapturePipeline.pictureSink, baseTimeNanoseconds: base)
+            try video.attach(to: pass.pipeline, sink: CapturePipeline.videoSink, baseTimeNanoseconds: base)
         }
-        if let sound, pass.hasSound {
-            try sound.attach(to: pass.pipeline, sink: CapturePipeline.soundSink, baseTimeNanoseconds: base)
+        if let audio, pass.hasAudio {
+            try audio.attach(to: pass.pipeline, sink: CapturePipeline.audioSink, baseTimeNanoseconds: base)
         }
     }
 }

@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// What everything that a camera captures passes before it is coded; thread-safe.
 final class CaptureGates: Sendable {
-    let picture = MediaGate()
-    let sound = MediaGate()
+    let video = MediaGate()
+    let audio = MediaGate()
     private let state = Mutex(State())
 
     private struct State {
@@ -40,8 +40,8 @@ final class CaptureGates: Sendable {
         self.state.withLock { state in
             change(&state)
             let all = state.all
-            self.picture.set(isBlank: all.isVideoMuted, isHeld: all.isFrozen)
-            self.sound.set(isBlank: all.isAudioMuted, isHeld: false)
+            self.video.set(isBlank: all.isVideoMuted, isHeld: all.isFrozen)
+            self.audio.set(isBlank: all.isAudioMuted, isHeld: false)
         }
     }
 }

@@ -25,7 +25,7 @@ struct CaptureLife: Sendable, Hashable {
     /// What of a source is hidden, or in whose place the slate is shown.
     enum Part: Sendable, Hashable {
         /// Its video, while its audio continues.
-        case pictures
+        case video
         /// All that it gives.
         case everything
     }
@@ -62,7 +62,7 @@ struct CaptureLife: Sendable, Hashable {
         /// It is open and gives nothing.
         case silent
         /// Its audio continues and its video does not.
-        case withoutPictures
+        case withoutVideo
         /// It is being opened, and that takes long.
         case slow
         /// A file broke off and starts over.
@@ -103,14 +103,14 @@ struct CaptureLife: Sendable, Hashable {
     /// The same for a stream: a sender may pause, but GStreamer may also have failed to link what a server gives, in silence.
     private static let streamLimit: UInt64 = 30_000_000_000
     /// The first frame may be this far behind the audio: one that begins with a keyframe must come.
-    private static let firstPicturePatience: UInt64 = 10_000_000_000
+    private static let firstFramePatience: UInt64 = 10_000_000_000
     /// Frames are missed while the audio pauses no longer than this: in front of a network that is gone both stop, if not
     /// at the same instant.
-    private static let soundPause: UInt64 = 1_000_000_000
+    private static let audioPause: UInt64 = 1_000_000_000
     /// Waits for frames double from `streamLimit` up to this: they may be off for good, and asking again interrupts the audio.
-    private static let longestPictureLimit: UInt64 = 600_000_000_000
+    private static let longestVideoLimit: UInt64 = 600_000_000_000
     /// So many frames that do not come are not rare, they are missing.
-    private static let missingPictures: UInt64 = 20
+    private static let missingFrames: UInt64 = 20
     private static let deviceRetryDelay: UInt64 = 1_000_000_000
     private static let streamRetryDelay: UInt64 = 3_000_000_000
     /// Waits for a file double from here: one that is being written is whole soon, one that is gone stays it.
@@ -126,13 +126,13 @@ struct CaptureLife: Sendable, Hashable {
     private var failures = 0
     private var told = Told.nothing
     /// Whether the frames of a pass come, apart from its audio; nil until that was looked at, and while all of it is hidden.
-    private var pictures: CaptureLiveness?
+    private var video: CaptureLiveness?
     /// Whether frames were missed while there was audio, and none came since.
-    private var lacksPictures = false
+    private var lacksVideo = false
     /// How far apart its frames come; also of the passes before.
-    private var gaps = PictureGaps()
+    private var gaps = VideoGaps()
     /// How often in a row a source was opened again for its frames.
-    private var pictureTries: UInt64 = 0
+    private var videoTries: UInt64 = 0
     /// In whose place the slate is shown.
     private(set) var covered: Part?
     /// How often something wrong was reported.
@@ -173,16 +173,16 @@ struct CaptureLife: Sendable, Hashable {
     /// Whether a pass plays.
     var isOpen: Bool { if case .open = self.state { true } else { false } }
 
-    /// What a hidden pass has given, as the count of `look`; `pictures` is `nil` for a source of sound alone.
+    /// What a hidden pass has given, as the count of `look`; `video` is `nil` for a source of audio alone.
     ///
     /// Audio of a stream in the place of its slate would leave participants with the slate's last frame: an RTSP server that does
     /// not have the video yet describes none, and must be asked again, which a pass that gives nothing is. A file has all
     /// its video, if late. A stream whose audio was heard without video, or whose frames are rare, is heard again: they
-    /// are missed by `lookAtPictures`.
-    func givenUnseen(pictures: UInt64?, sounds: UInt64) -> UInt64 {
+    /// are missed by `lookAtVideo`.
+    func givenUnseen(video: UInt64?, audio: UInt64) -> UInt64 {
         let areRare = self.gaps.longest > Self.streamPatience
-        if self.kind == .stream, pictures == 0, !self.lacksPictures, !areRare { return 0 }
-        return (pictures ?? 0) + sounds
+        if self.kind == .stream, video == 0, !self.lacksVideo, !areRare { return 0 }
+        return (video ?? 0) + audio
     }
 
     // MARK: Inputs
@@ -212,7 +212,7 @@ struct CaptureLife: Sendable, Hashable {
             limit: self.limit
         )
         self.state = .open(number, liveness)
-        if part == .pictures { self.pictures = self.pictureLiveness(like: liveness, isHidden: true, count: 0, now) }
+        if part == .video { self.video = self.videoLiveness(like: liveness, isHidden: true, count: 0, now) }
         var actions: [Action] = []
         if let hides { actions.append(.hide(number, hides)) }
         if isAgain, part == nil { actions.append(.tell(.back)) }
@@ -261,7 +261,7 @@ struct CaptureLife: Sendable, Hashable {
             case .silent:
                 liveness.moved(count: 0)
                 self.state = .open(number, liveness)
-                self.pictures = nil
+                self.video = nil
                 return [.hide(number, .everything)] + self.report(.silent) + self.cover(.everything)
             case .gives:
                 liveness.moved(count: seen)
@@ -279,39 +279,39 @@ struct CaptureLife: Sendable, Hashable {
     ///
     /// Audio of a stream that continues would leave participants with a frozen frame. It is heard all the same: the sender may
     /// have switched off the camera and nothing else. Frames that are rare are waited for as long as they are apart.
-    mutating func lookAtPictures(count: UInt64, seen: UInt64, now: UInt64) -> [Action] {
+    mutating func lookAtVideo(count: UInt64, seen: UInt64, now: UInt64) -> [Action] {
         guard self.kind == .stream, case .open(let number, var liveness) = self.state, !liveness.isHidden,
-            liveness.pause(at: now) < Self.soundPause
+            liveness.pause(at: now) < Self.audioPause
         else { return [] }
-        var pictures = self.pictures ?? self.pictureLiveness(like: liveness, isHidden: false, count: count, now)
-        let before = pictures.gaveAt
-        let finding = pictures.look(count: count, now: now)
-        if let before, let last = pictures.gaveAt, last > before { self.gaps.add(last - before) }
-        if !pictures.isHidden, pictures.hasGiven {
-            (self.lacksPictures, self.pictureTries) = (false, 0)
-            pictures.patience = self.gaps.patience(usual: liveness.patience)
-            pictures.limit = self.pictureLimit(hasGiven: true)
+        var video = self.video ?? self.videoLiveness(like: liveness, isHidden: false, count: count, now)
+        let before = video.gaveAt
+        let finding = video.look(count: count, now: now)
+        if let before, let last = video.gaveAt, last > before { self.gaps.add(last - before) }
+        if !video.isHidden, video.hasGiven {
+            (self.lacksVideo, self.videoTries) = (false, 0)
+            video.patience = self.gaps.patience(usual: liveness.patience)
+            video.limit = self.videoLimit(hasGiven: true)
         }
         switch finding {
         case .unchanged:
-            self.pictures = pictures
+            self.video = video
             return []
         case .silent:
-            pictures.moved(count: 0)
+            video.moved(count: 0)
             liveness.moved(count: 0)
-            self.pictures = pictures
+            self.video = video
             self.state = .open(number, liveness)
-            self.lacksPictures = true
-            return [.hide(number, .pictures)] + self.report(.withoutPictures) + self.cover(.pictures)
+            self.lacksVideo = true
+            return [.hide(number, .video)] + self.report(.withoutVideo) + self.cover(.video)
         case .gives:
-            pictures.moved(count: seen)
+            video.moved(count: seen)
             liveness.moved(count: 0)
-            self.pictures = pictures
+            self.video = video
             self.state = .open(number, liveness)
             return [.show(number)] + self.isThere()
         case .stuck:
-            self.pictureTries += 1
-            return self.cover(.pictures) + [.close(number), self.open(now, hides: .pictures, isAgain: false)]
+            self.videoTries += 1
+            return self.cover(.video) + [.close(number), self.open(now, hides: .video, isAgain: false)]
         }
     }
 
@@ -353,7 +353,7 @@ struct CaptureLife: Sendable, Hashable {
     }
 
     /// What is known of the frames of a pass from now on.
-    private func pictureLiveness(
+    private func videoLiveness(
         like liveness: CaptureLiveness,
         isHidden: Bool,
         count: UInt64,
@@ -365,24 +365,24 @@ struct CaptureLife: Sendable, Hashable {
             count: count,
             now: now,
             patience: patience,
-            firstPatience: max(patience, Self.firstPicturePatience),
-            limit: self.pictureLimit(hasGiven: false)
+            firstPatience: max(patience, Self.firstFramePatience),
+            limit: self.videoLimit(hasGiven: false)
         )
     }
 
     /// How long frames that are hidden may stay away before the source is opened again for them.
     ///
     /// - Parameter hasGiven: Whether the pass gave some: whether they are rare shows with the next ones.
-    private func pictureLimit(hasGiven: Bool) -> UInt64 {
-        if hasGiven, !self.gaps.isKnown { return Self.longestPictureLimit }
-        let usual = Self.streamLimit << min(16, self.pictureTries)
-        let missing = (hasGiven ? Self.missingPictures : 2) * self.gaps.longest
-        return min(Self.longestPictureLimit, max(usual, missing))
+    private func videoLimit(hasGiven: Bool) -> UInt64 {
+        if hasGiven, !self.gaps.isKnown { return Self.longestVideoLimit }
+        let usual = Self.streamLimit << min(16, self.videoTries)
+        let missing = (hasGiven ? Self.missingFrames : 2) * self.gaps.longest
+        return min(Self.longestVideoLimit, max(usual, missing))
     }
 
     private mutating func open(_ now: UInt64, hides part: Part?, isAgain: Bool) -> Action {
         self.number += 1
-        self.pictures = nil
+        self.video = nil
         self.state = .opening(self.number, since: now, hides: part, isAgain: isAgain)
         return .open(self.number, hides: part)
     }
@@ -390,7 +390,7 @@ struct CaptureLife: Sendable, Hashable {
     private mutating func failed(_ number: Int, _ message: String, hasGiven: Bool, _ now: UInt64) -> [Action] {
         if hasGiven { (self.failures, self.told) = (0, .nothing) }
         self.failures += 1
-        (self.pictures, self.pictureTries) = (nil, 0)
+        (self.video, self.videoTries) = (nil, 0)
         self.state = .waiting(until: now + self.retryDelay)
         // No task waits for a device to close. What was opened in advance is the file as it was then.
         return self.cover(.everything) + [.forgetPrepared, .close(number)] + self.report(.failed(message))

@@ -7,29 +7,29 @@ internal import PipelineCatalogue
 
 /// The pipeline of a capture file, with what makes its media into what encoders take.
 ///
-/// Pictures leave at the appsink `pictureSink` as I420 of the asked size and rate, sound at
-/// `soundSink` as S16LE, 48 kHz, stereo. A file with the parameter `picture_format` or
+/// Pictures leave at the appsink `videoSink` as I420 of the asked size and rate, sound at
+/// `audioSink` as S16LE, 48 kHz, stereo. A file with the parameter `picture_format` or
 /// `sound_format` gets these caps and makes them itself.
 enum CapturePipeline {
     /// The names of the parameters that the daemon sets.
-    static let pictureFormat = "picture_format"
-    static let soundFormat = "sound_format"
+    static let videoFormat = "picture_format"
+    static let audioFormat = "sound_format"
     static let mode = "mode"
     static let tone = "tone"
     /// The names of the appsinks.
-    static let pictureSink = "tapedeck_raw"
-    static let soundSink = "tapedeck_pcm"
+    static let videoSink = "tapedeck_raw"
+    static let audioSink = "tapedeck_pcm"
     /// The element that is asked what a camera can give.
     static let opener = "source"
 
     /// Wide video in high frames get bars; frames are repeated or left out to hold the rate.
-    private static let toPicture = """
+    private static let toVideo = """
         deinterlace ! videoconvert ! videoscale add-borders=true ! videorate ! capsfilter name=tapedeck_picture !
         """
-    private static let toSound = "audioconvert ! audioresample ! capsfilter name=tapedeck_sound !"
-    private static let soundCaps = "audio/x-raw,format=S16LE,rate=48000,channels=2,layout=interleaved"
+    private static let toAudio = "audioconvert ! audioresample ! capsfilter name=tapedeck_sound !"
+    private static let audioCaps = "audio/x-raw,format=S16LE,rate=48000,channels=2,layout=interleaved"
 
-    private static func pictureCaps(width: Int, height: Int, framesPerSecond: Int) -> String {
+    private static func videoCaps(width: Int, height: Int, framesPerSecond: Int) -> String {
         """
         video/x-raw,format=I420,width=\(width),height=\(height),framerate=\(framesPerSecond)/1,pixel-aspect-ratio=1/1
         """
@@ -48,18 +48,18 @@ enum CapturePipeline {
         // A frame that no client asks for is not made.
         let caps =
             source.hasVideo
-            ? Self.pictureCaps(
+            ? Self.videoCaps(
                 width: settings.width,
                 height: settings.height,
                 framesPerSecond: settings.framesPerSecond
-            ) : Self.pictureCaps(width: 16, height: 16, framesPerSecond: 1)
+            ) : Self.videoCaps(width: 16, height: 16, framesPerSecond: 1)
         do throws(PipelineFinding) {
             if let mode { try plan.set(Self.mode, mode) }
             if plan.has(Self.tone), settings.parameters[Self.tone] == nil {
                 plan.setNumber(Self.tone, TestTone.hertz(for: name))
             }
-            if plan.has(Self.pictureFormat) { try plan.set(Self.pictureFormat, caps) }
-            if plan.has(Self.soundFormat) { try plan.set(Self.soundFormat, Self.soundCaps) }
+            if plan.has(Self.videoFormat) { try plan.set(Self.videoFormat, caps) }
+            if plan.has(Self.audioFormat) { try plan.set(Self.audioFormat, Self.audioCaps) }
         } catch {
             throw GStreamerError(.property, error.description)
         }
@@ -67,10 +67,10 @@ enum CapturePipeline {
         // Files are read at the pace of the clock. Sinks start without waiting for each other: not every stream begins at once.
         let pace = file.isLive ? "sync=false async=false" : "sync=true async=false"
         if source.hasVideo {
-            let isExact = plan.has(Self.pictureFormat)
+            let isExact = plan.has(Self.videoFormat)
             let port = PipelineFile.output(.video)
             try pipeline.add(
-                branch: "\(isExact ? "" : Self.toPicture) appsink name=\(Self.pictureSink) \(pace) max-buffers=4",
+                branch: "\(isExact ? "" : Self.toVideo) appsink name=\(Self.videoSink) \(pace) max-buffers=4",
                 behind: port
             )
             if !isExact { try pipeline.element(named: "tapedeck_picture").set("caps", caps) }
@@ -80,13 +80,13 @@ enum CapturePipeline {
             }
         }
         if source.hasAudio {
-            let isExact = plan.has(Self.soundFormat)
+            let isExact = plan.has(Self.audioFormat)
             let port = PipelineFile.output(.audio)
             try pipeline.add(
-                branch: "\(isExact ? "" : Self.toSound) appsink name=\(Self.soundSink) \(pace) max-buffers=16",
+                branch: "\(isExact ? "" : Self.toAudio) appsink name=\(Self.audioSink) \(pace) max-buffers=16",
                 behind: port
             )
-            if !isExact { try pipeline.element(named: "tapedeck_sound").set("caps", Self.soundCaps) }
+            if !isExact { try pipeline.element(named: "tapedeck_sound").set("caps", Self.audioCaps) }
             if file.hasTestPattern {
                 let painted = isExact ? port : "tapedeck_sound"
                 let hertz = plan.text(of: Self.tone).flatMap(Double.init).map { Int($0.rounded()) }

@@ -5,7 +5,7 @@ internal import Session
 /// What an encoder is asked for: bits a second, and the size and frame rate that go with them.
 struct EncoderRate: Sendable, Equatable {
     private(set) var bitsPerSecond: Int
-    private var ladder = PictureLadder()
+    private var ladder = VideoLadder()
     /// Whether the encoder was not set yet.
     private(set) var isDue = false
     /// Whether that concerns the size and the frame rate, too.
@@ -26,7 +26,7 @@ struct EncoderRate: Sendable, Equatable {
     }
 
     /// The size and frame rate.
-    var step: PictureLadder.Step { self.ladder.step }
+    var step: VideoLadder.Step { self.ladder.step }
 
     /// Whether it is less than what is configured.
     var isReduced: Bool { self.bitsPerSecond < self.configured || !self.step.isWhole }

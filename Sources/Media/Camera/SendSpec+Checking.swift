@@ -21,7 +21,7 @@ extension SendSpec {
     }
 
     /// Whether raw frames are of one size and rate.
-    func hasPictures(like other: SendSpec) -> Bool {
+    func hasVideo(like other: SendSpec) -> Bool {
         self.width == other.width && self.height == other.height && self.framesPerSecond == other.framesPerSecond
     }
 

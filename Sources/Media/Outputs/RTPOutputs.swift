@@ -170,6 +170,9 @@ public final class RTPOutputs: Sendable {
 
     // MARK: Once a second
 
+    /// Whether `tick` has anything to look at.
+    var areThere: Bool { self.state.withLock { !$0.outputs.isEmpty } }
+
     /// Looks at the counters of the outputs, and at names that must be looked up again.
     func tick(now: Int64 = Runtime.monotonicNanoseconds) {
         self.state.withLock { state in

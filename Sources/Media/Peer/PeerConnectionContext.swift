@@ -18,7 +18,7 @@ public struct PeerConnectionContext: Sendable {
     /// STUN and TURN servers; those of `settings` are not used.
     public var servers: ICEServerBook
     /// Where received tracks go; nil: they are received and thrown away.
-    public var recorder: RecorderThread?
+    public var recorder: RoomRecorder?
     /// The message that is posted into the chat while anything is recorded; nil: none, ever.
     public var announcement: Announcement?
     /// Where received tracks are sent on; nil: nowhere.
@@ -34,7 +34,7 @@ public struct PeerConnectionContext: Sendable {
         settings: WebRTCSettings,
         servers: ICEServerBook = ICEServerBook(),
         baseTimeNanoseconds: UInt64,
-        recorder: RecorderThread?,
+        recorder: RoomRecorder?,
         announcement: Announcement? = nil,
         outputs: RTPOutputs? = nil,
         camera: CameraSource?

@@ -84,7 +84,7 @@ extension TrackSink {
     func cameUp(connection: UInt64) {}
 }
 
-extension RecorderThread: TrackSink {
+extension RoomRecorder: TrackSink {
     func open(_ source: TrackSource) -> TrackTap? {
         self.open(
             source.track,

@@ -11,13 +11,25 @@ internal import Storage
 internal import Synchronization
 internal import Timeline
 
-/// The loop of a recorder's thread: it owns the session, makes one call after the other, and performs the actions that
-/// follow.
+/// The turns of a room's recorder: it owns the session, makes one call after the other, and performs the actions that follow.
 struct RecorderLoop: ~Copyable {
+    /// What follows a turn.
+    enum Next {
+        /// Another turn, when something comes, and not after `latest`; one that is not before `earliest` is of use. Both on
+        /// `CLOCK_MONOTONIC`.
+        case due(earliest: Int64, latest: Int64)
+        /// The recorder is over.
+        case over
+    }
+
     private static let longestWait = Duration.milliseconds(100)
-    /// Most rooms are empty most of the time, and each costs what it wakes the processor for.
-    private static let idleWait = Duration.seconds(1)
     private static let tickInterval = Duration.milliseconds(50)
+    /// Most rooms are empty most of the time: a turn of each is due once a second, and comes with that of another from the
+    /// half of it on.
+    private static let idleWait = Duration.seconds(1)
+    private static let shortestIdleWait = Duration.milliseconds(500)
+    /// Another room has its turn after these.
+    private static let mostItems = 256
     private static let publishingInterval = Duration.milliseconds(100)
 
     private let exchange: RecorderExchange
@@ -28,6 +40,8 @@ struct RecorderLoop: ~Copyable {
     /// Empty but for the moment in which they are performed; kept for its memory.
     private var actions: [RecordingAction] = []
     private var life = RecorderExchange.Life.goesOn
+    /// The session has ended, and files are being completed.
+    private var isEnding = false
     private var stalls: StallWatch
     private var lastTick: Int64 = 0
     private var lastPublished: Int64 = 0
@@ -49,60 +63,54 @@ struct RecorderLoop: ~Copyable {
         self.performActions()
     }
 
-    /// Takes units and orders until the recorder ends or no owner is left that could end it.
-    mutating func run() {
-        while true {
-            let came = self.turn()
-            switch self.life {
-            case .goesOn:
-                continue
-            case .ends(let reason):
-                self.session.endAnnounced()
-                if !came { return self.end(reason: reason) }
-            case .abandoned, .over:
-                _ = self.exchange.close()
-                return
-            }
+    /// Takes what waits, a bounded part of it, hands it to the kernel together, and does what is due.
+    mutating func turn() -> Next {
+        if self.isEnding { return self.finishEnd() }
+        let queue = self.exchange.queue
+        var items = 0
+        while items < Self.mostItems,
+            queue.next({ item, bytes in
+                // First: the track of a unit may have come since the last turn.
+                self.performOrders()
+                self.noteSign(at: item.arrivalNanoseconds)
+                self.take(item, bytes)
+            })
+        { items += 1 }
+        self.session.writeGathered()
+        self.performActions()
+        self.performOrders()
+        let now = Runtime.monotonicNanoseconds
+        if items == 0 { self.noteSign(at: now) }
+        // While units come it need not be looked after each of them; after the last thing nothing may come for a while.
+        if items == 0 || self.session.isIdle || now - self.lastTick >= Self.tickInterval.nanoseconds { self.tick(now) }
+        // Nothing came, so nothing waits that would distinguish a disk which stopped us from a process that stood still.
+        if items == 0 { self.stalls.wasAwake(at: Runtime.monotonicNanoseconds) }
+        switch self.life {
+        case .goesOn:
+            return self.session.isIdle
+                ? .due(in: Self.shortestIdleWait, Self.idleWait, since: now)
+                : .due(in: Self.tickInterval, Self.longestWait, since: self.lastTick)
+        case .ends(let reason):
+            self.session.endAnnounced()
+            guard items == 0 else { return .due(in: .zero, .zero, since: now) }
+            self.isEnding = true
+            self.session.end(reason: reason)
+            self.performActions()
+            return self.finishEnd()
+        case .abandoned, .over:
+            _ = self.exchange.close()
+            return .over
         }
     }
 
-    /// Handles one item, or the end of a round of them, or a tick when none comes; false if none came.
-    ///
-    /// Units of a round go to the kernel together when no other waits, at once: after 100 ms at the latest.
-    private mutating func turn() -> Bool {
-        let queue = self.exchange.queue
-        let endsRound = self.session.hasGathered
-        let mayRest = self.session.isIdle && self.life == .goesOn
-        let wait = endsRound ? .zero : mayRest ? Self.idleWait : Self.longestWait
-        let came = queue.next(timeout: wait) { item, bytes in
-            // First: the track of a unit may have come since the last turn.
-            self.performOrders()
-            self.noteSign(at: item.arrivalNanoseconds)
-            self.take(item, bytes)
-        }
-        if !came {
-            self.session.writeGathered()
-            self.performActions()
-            self.performOrders()
-        }
-        let hasWaited = !came && !endsRound
-        let now = Runtime.monotonicNanoseconds
-        if hasWaited { self.noteSign(at: now) }
-        // While units come it need not be looked after each of them; after the last thing nothing may come for a while.
-        let distance = came ? Self.longestWait : Self.tickInterval
-        let isDue = hasWaited || self.session.isIdle || now - self.lastTick >= distance.nanoseconds
-        guard isDue else { return !hasWaited }
+    private mutating func tick(_ now: Int64) {
         self.lastTick = now
         if let length = self.stalls.suspended(for: Runtime.suspendedNanoseconds) {
             self.noteStall(length, isSuspended: true)
         }
-        self.session.tick(droppedUnits: queue.droppedItems)
+        self.session.tick(droppedUnits: self.exchange.queue.droppedItems)
         self.performActions()
-        let isLast = self.session.isIdle
-        if isLast || now - self.lastPublished >= Self.publishingInterval.nanoseconds { self.publish() }
-        // Nothing came, so nothing waits that would distinguish a disk which stopped us from a process that stood still.
-        if hasWaited { self.stalls.wasAwake(at: Runtime.monotonicNanoseconds) }
-        return !hasWaited
+        if self.session.isIdle || now - self.lastPublished >= Self.publishingInterval.nanoseconds { self.publish() }
     }
 
     private mutating func noteSign(at instant: Int64) {
@@ -145,17 +153,17 @@ struct RecorderLoop: ~Copyable {
         isDone.signal()
     }
 
-    private mutating func end(reason: String) {
-        self.session.end(reason: reason)
-        self.performActions()
-        // Results of the completions, each of which may request another.
-        while self.session.isCompleting {
-            _ = self.exchange.queue.next(timeout: Self.longestWait) { _, _ in }
-            self.performOrders()
+    /// Waits in turns for the results of the completions, each of which may request another.
+    private mutating func finishEnd() -> Next {
+        while self.exchange.queue.next({ _, _ in }) {}
+        self.performOrders()
+        if self.session.isCompleting {
+            return .due(in: Self.longestWait, Self.longestWait, since: Runtime.monotonicNanoseconds)
         }
         for order in self.exchange.close() { self.perform(order) }
         self.publish()
         self.exchange.tellOver()
+        return .over
     }
 
     private mutating func publish() {
@@ -201,13 +209,16 @@ struct RecorderLoop: ~Copyable {
                 exchange.tell { [failure] in $0.completed(completion, failure: failure) }
             }
         case .synchronise(let round):
-            self.synchroniser.add { [exchange = self.exchange] in
-                let failures = round.perform()
-                // What went well can wait for the next unit.
-                return { cost in
-                    exchange.tell(wakes: !failures.isEmpty) { $0.synchronised(failures: failures, cost: cost) }
+            let begin = { @Sendable in for file in round.files { Runtime.beginWriting(file.descriptor) } }
+            self.synchroniser.add(
+                Synchroniser.Round(begin: begin) { [exchange = self.exchange] in
+                    let failures = round.perform()
+                    // What went well can wait for the next unit.
+                    return { cost in
+                        exchange.tell(wakes: !failures.isEmpty) { $0.synchronised(failures: failures, cost: cost) }
+                    }
                 }
-            }
+            )
         case .tellStarted(let folder, let part, let place):
             self.logger.notice("recording started", metadata: .tagged([.recordingPath: "\(folder.path)"]))
             self.onEvent(.started(folder, part: part, place))
@@ -249,6 +260,12 @@ struct RecorderLoop: ~Copyable {
         let (participant, kind) = (track.received.participant, track.received.codec.kind)
         let delay = parts.values.reduce(.zero, +)
         self.onEvent(.firstUnit(participant: participant, kind: kind, delay: delay, parts: parts))
+    }
+}
+
+extension RecorderLoop.Next {
+    fileprivate static func due(in shortest: Duration, _ longest: Duration, since now: Int64) -> Self {
+        .due(earliest: now + shortest.nanoseconds, latest: now + longest.nanoseconds)
     }
 }
 

@@ -69,7 +69,7 @@ public final class RoomSession: Sendable {
         self.signaller = signaller
         self.context = context
         var configuration = configuration
-        configuration.sends = context.camera != nil
+        (configuration.sends, configuration.claim) = (context.camera != nil, context.policy.claim)
         self.configuration = configuration
         self.logger = logger
         self.onFact = onFact
@@ -241,7 +241,7 @@ public final class RoomSession: Sendable {
     /// in time (docs/gstreamer.md, fact 18).
     private func watchLiveness() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil {
-            if let outputs = self.context.outputs { self.context.control.enqueue { outputs.tick() } }
+            if let outputs = self.context.outputs, outputs.areThere { self.context.control.enqueue { outputs.tick() } }
             let now = UInt64(clamping: Runtime.monotonicNanoseconds)
             let transitions = self.state.withLock { state in
                 state.connections.keys.compactMap { id -> (ConnectionID, LivenessPolicy.Transition)? in
@@ -440,7 +440,7 @@ public final class RoomSession: Sendable {
             self.logger.info("could not join the room", metadata: .tagged([.detail: "\(reason)"]))
         case .signallingLost(let reason):
             self.logger.warning("connection to the room server lost", metadata: .tagged([.detail: "\(reason)"]))
-        case .otherRecorderFound(let peer):
+        case .otherRecorderFound(let peer, _):
             self.logger.info(
                 "another recorder is in the room: no call with it",
                 metadata: .tagged([.peerID: "\(peer)"])

@@ -12,6 +12,8 @@ public struct RoomSessionStatus: Sendable, Hashable {
     public var isJoined = false
     /// How many members the room takes, we among them; nil where it is not known to take more than two.
     public var capacity: Int?
+    /// The highest epoch that another host of our cluster showed since we became a member.
+    public var rivalEpoch: Int?
     /// Whether `run()` has returned.
     public var hasEnded = false
     /// Peers with a live connection.
@@ -47,6 +49,7 @@ extension RoomSessionStatus {
         case .joined(_, let capacity):
             self.hasJoined = true
             self.isJoined = true
+            self.rivalEpoch = nil
             self.capacity = capacity
         case .peerNamed(let peer, let name):
             self.note(name, of: peer)
@@ -110,8 +113,9 @@ extension RoomSessionStatus {
         case .signallingLost:
             self.isJoined = false
             self.count("signalling_lost")
-        case .otherRecorderFound(let peer):
+        case .otherRecorderFound(let peer, let epoch):
             self.presentPeers.remove(peer)
+            if let epoch { self.rivalEpoch = max(self.rivalEpoch ?? epoch, epoch) }
             self.count("twin_found")
         case .yielded:
             self.isJoined = false

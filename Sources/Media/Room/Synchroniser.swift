@@ -11,8 +11,16 @@ internal import Synchronization
 /// together, so that they want it together the next time: it wakes once for all rooms of a process. A disk that hangs holds
 /// up the files of that storage only. Methods are callable from any thread and wait for none.
 final class Synchroniser: Sendable {
-    /// Performs a round, and returns what reports its result; that gets the time that the disk needed.
-    typealias Round = @Sendable () -> @Sendable (Duration) -> Void
+    /// The files of a recorder.
+    struct Round: Sendable {
+        /// Has the kernel begin to write them.
+        ///
+        /// Rounds that are performed together all begin before the first is performed: one commit of the file system's journal
+        /// then serves them all.
+        var begin: @Sendable () -> Void = {}
+        /// Performs the round, and returns what reports its result; that gets the time that the disk needed.
+        let perform: @Sendable () -> @Sendable (Duration) -> Void
+    }
 
     private struct Waiting {
         let round: Round
@@ -58,15 +66,17 @@ final class Synchroniser: Sendable {
     }
 
     /// Has a round performed.
-    func add(_ round: @escaping Round) {
+    func add(_ round: Round) {
         let (isFirst, hadThread) = self.state.withLock { state in
             state.waiting.append(Waiting(round: round, since: state.isAtWork ? self.clock() : nil))
             defer { state.hasThread = true }
             return (state.waiting.count == 1, state.hasThread)
         }
         guard hadThread else {
-            let thread = Thread { self.run() }
-            thread.name = "synchroniser"
+            let thread = Thread {
+                Thread.current.name = "synchroniser"
+                self.run()
+            }
             thread.start()
             return
         }
@@ -94,10 +104,11 @@ final class Synchroniser: Sendable {
             state.isAtWork = true
             return self.clock()
         }
+        for waiting in rounds { waiting.round.begin() }
         rounds.reverse()
         var results: [(tell: @Sendable (Duration) -> Void, since: Int64)] = []
         // Each is let go when it is done: it has the journal, whose lock others wait for.
-        while let next = rounds.popLast() { results.append((next.round(), next.since ?? start)) }
+        while let next = rounds.popLast() { results.append((next.round.perform(), next.since ?? start)) }
         let end = self.state.withLock { state in
             state.isAtWork = false
             return self.clock()

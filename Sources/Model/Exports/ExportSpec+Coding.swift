@@ -31,7 +31,7 @@ extension ExportSpec: Codable {
                 loudness: try value(.loudness)
             )
             // Of another text there is a problem.
-            if let size: String = try value(.size) { grid.size = PictureSize(size) ?? PictureSize(width: 0, height: 0) }
+            if let size: String = try value(.size) { grid.size = VideoSize(size) ?? VideoSize(width: 0, height: 0) }
             self.layout = .grid(grid)
         case .audio: self.layout = .audio(Audio(format: try value(.format), loudness: try value(.loudness)))
         }

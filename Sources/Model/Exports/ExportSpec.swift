@@ -110,7 +110,7 @@ public struct ExportSpec: Sendable, Hashable {
         public static let rates = 1...60
 
         /// The video's size.
-        public var size: PictureSize
+        public var size: VideoSize
         /// Frames a second.
         public var framesPerSecond: Int
         /// How video is coded.
@@ -122,13 +122,13 @@ public struct ExportSpec: Sendable, Hashable {
 
         /// A grid; what is left out follows from the rest: 1280x720 at 25 frames a second, H.264 in MP4, VP8 in WebM.
         public init(
-            size: PictureSize? = nil,
+            size: VideoSize? = nil,
             framesPerSecond: Int? = nil,
             codec: Codec? = nil,
             container: Container? = nil,
             loudness: Double? = nil
         ) {
-            self.size = size ?? PictureSize(width: 1280, height: 720)
+            self.size = size ?? VideoSize(width: 1280, height: 720)
             self.framesPerSecond = framesPerSecond ?? 25
             self.codec = codec ?? (container == .webm ? .vp8 : .h264)
             self.container = container ?? (codec == .vp8 ? .webm : .mp4)

@@ -114,7 +114,7 @@ public struct ClusterResource: Sendable, Hashable, Codable {
     ///
     /// Without a connection, hosts and rooms are as they were then.
     public var since: String
-    /// Why there is no connection, human-readable.
+    /// Why there is no connection, or why this host takes no rooms all the same, human-readable.
     public var reason: String?
     /// The drain of that host; `nil` while it takes rooms.
     public var drain: Drain?

@@ -18,6 +18,8 @@ public struct Overview: Sendable, Hashable, Codable {
     public var secondsUntilFull: Double?
     /// Worker processes.
     public var workers: Int
+    /// The daemon's name in its cluster; `nil` where it has none.
+    public var host: String?
 
     /// An overview with each part given.
     public init(

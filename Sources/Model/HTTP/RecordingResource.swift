@@ -63,6 +63,8 @@ public struct RecordingResource: Sendable, Hashable, Codable {
 
     /// Its id.
     public var id: String
+    /// The host of the cluster that has it; `nil` outside of a cluster.
+    public var host: String?
     /// The room as peers know it.
     public var room: String
     /// When it began: RFC 3339, UTC.
@@ -207,10 +209,13 @@ public struct RecordingPage: Sendable, Hashable, Codable {
     public var recordings: [RecordingResource]
     /// Where the next page begins; `nil` on the last one.
     public var next: String?
+    /// Hosts of the cluster that did not answer; `nil` where all did.
+    public var incomplete: [MissingHost]?
 
     /// A page with each part given.
-    public init(recordings: [RecordingResource], next: String? = nil) {
+    public init(recordings: [RecordingResource], next: String? = nil, incomplete: [MissingHost] = []) {
         self.recordings = recordings
         self.next = next
+        self.incomplete = incomplete.isEmpty ? nil : incomplete
     }
 }

@@ -44,6 +44,8 @@ public struct RoomResource: Sendable, Hashable, Codable {
 
     /// The room's name in the configuration.
     public var name: String
+    /// The host of the cluster that has it; `nil` where no host has it, and outside of a cluster.
+    public var host: String?
     /// The room URL, without secrets.
     public var url: String
     /// `always`, `on-demand` or the schedule.
@@ -52,14 +54,14 @@ public struct RoomResource: Sendable, Hashable, Codable {
     public var next: String?
     /// What the room is by its definition, without secrets, camera and outputs; `nil` in lists.
     public var definition: JSONValue?
-    /// `configuration` or `api`: where the definition comes from.
+    /// `configuration`, `api` or `cluster`: where the definition comes from.
     public var origin: String
     /// Where the room's life is.
     public var phase: Phase
     /// Why it is in that phase, human-readable.
     public var reason: String?
-    /// Since when: RFC 3339, UTC.
-    public var since: String
+    /// Since when: RFC 3339, UTC; `nil` where its host does not say so.
+    public var since: String?
     /// The process that is in the room.
     public var worker: Worker?
     /// Workers that ended unexpectedly since the daemon started.
@@ -75,7 +77,7 @@ public struct RoomResource: Sendable, Hashable, Codable {
         origin: String,
         phase: Phase,
         reason: String? = nil,
-        since: String,
+        since: String? = nil,
         worker: Worker? = nil,
         restarts: Int = 0,
         status: RoomStatus = RoomStatus()
@@ -97,9 +99,12 @@ public struct RoomResource: Sendable, Hashable, Codable {
 public struct RoomList: Sendable, Hashable, Codable {
     /// The rooms.
     public var rooms: [RoomResource]
+    /// Hosts of the cluster that did not answer; `nil` where all did.
+    public var incomplete: [MissingHost]?
 
     /// A list of these rooms.
-    public init(_ rooms: [RoomResource]) {
+    public init(_ rooms: [RoomResource], incomplete: [MissingHost] = []) {
         self.rooms = rooms
+        self.incomplete = incomplete.isEmpty ? nil : incomplete
     }
 }

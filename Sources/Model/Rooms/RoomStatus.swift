@@ -344,6 +344,8 @@ public struct RoomStatus: Sendable, Hashable, Codable {
     public var isJoined = false
     /// How many members the room takes, we among them; `nil` where it is not known to take more than two.
     public var capacity: Int?
+    /// The highest epoch that another host of the cluster showed in the room; `nil` if none is there.
+    public var rivalEpoch: Int?
     /// Whether anything is recorded.
     public var recordingState: RecordingState = .off
     /// The recording in progress.
@@ -388,6 +390,6 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         case capacity, recordingState, recording, recordingLagMilliseconds, meanRecordingLagMilliseconds, participants,
             tracks
         case camera, cameraBitsPerSecond, cameraReductions, cameraFailures, cameraDropped, outputs, counters
-        case revision, refused
+        case revision, refused, rivalEpoch
     }
 }

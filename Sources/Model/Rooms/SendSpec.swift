@@ -100,7 +100,7 @@ public struct SendSpec: Sendable, Hashable, Codable {
         public var description: String {
             switch self {
             case .nothing: "the camera has neither video nor audio"
-            case .size: "the video takes \(PictureSize.sendable)"
+            case .size: "the video takes \(VideoSize.sendable)"
             case .range(let problem): problem.description
             case .minimum(let bits):
                 "minimumBitsPerSecond takes \(SendSpec.bitsPerSecondRange.lowerBound) to bitsPerSecond, not \(bits)"
@@ -112,7 +112,7 @@ public struct SendSpec: Sendable, Hashable, Codable {
     public var problems: [Problem] {
         var problems: [Problem] = []
         if self.video == nil, self.audio == nil { problems.append(.nothing) }
-        if !PictureSize(width: self.width, height: self.height).isSendable { problems.append(.size) }
+        if !VideoSize(width: self.width, height: self.height).isSendable { problems.append(.size) }
         let ranges = [
             RangeProblem("framesPerSecond", self.framesPerSecond, in: Self.framesPerSecondRange),
             RangeProblem("bitsPerSecond", self.bitsPerSecond, in: Self.bitsPerSecondRange),

@@ -92,7 +92,7 @@ public enum DaemonMetric {
         help: "Requests for keyframes (PLI) that were sent.",
         [.room]
     )
-    static let soundLevel = gauge(
+    static let audioLevel = gauge(
         "room_sound_decibels",
         .decibels,
         help: "Level of the loudest track received, in dBov over a second; missing if no sender reports it (RFC 6464).",
@@ -292,7 +292,7 @@ public enum DaemonMetric {
         rooms, participants, tracks, recording, lag, receivedBytes, receivedRate, lostPackets, jitter, roundTrip,
         refusedPackets, droppedReports, droppedUnits, unrecordedPackets, cameraTarget, cameraReductions, cameraFailures,
         cameraDropped,
-        keyframeRequests, soundLevel, silentTracks, cameraLevel, cameraSilence,
+        keyframeRequests, audioLevel, silentTracks, cameraLevel, cameraSilence,
         outputPackets, outputBytes, outputDropped, failingOutputs, firstUnitWait, firstUnitWaitPart, joinToFirstFrame,
         freeBytes, fullIn, heldBack, exportQueue, exportDuration, uploadedBytes, uploadFailures, uploadAge,
         clusterHosts, clusterUnclaimed, clusterClaims, clusterRenewal,

@@ -99,7 +99,7 @@ public final class DaemonMetrics: Sendable {
     private let cameraFailures: CounterFamily
     private let cameraDropped: CounterFamily
     private let keyframeRequests: CounterFamily
-    private let soundLevel: GaugeFamily
+    private let audioLevel: GaugeFamily
     private let silentTracks: GaugeFamily
     private let cameraLevel: GaugeFamily
     private let cameraSilence: GaugeFamily
@@ -171,7 +171,7 @@ public final class DaemonMetrics: Sendable {
         self.cameraFailures = registry.counter(DaemonMetric.cameraFailures)
         self.cameraDropped = registry.counter(DaemonMetric.cameraDropped)
         self.keyframeRequests = registry.counter(DaemonMetric.keyframeRequests)
-        self.soundLevel = registry.gauge(DaemonMetric.soundLevel)
+        self.audioLevel = registry.gauge(DaemonMetric.audioLevel)
         self.silentTracks = registry.gauge(DaemonMetric.silentTracks)
         self.cameraLevel = registry.gauge(DaemonMetric.cameraLevel)
         self.cameraSilence = registry.gauge(DaemonMetric.cameraSilence)
@@ -288,14 +288,14 @@ public final class DaemonMetrics: Sendable {
         self.recording.set(measurement.isRecording ? 1 : 0, room)
         self.lag.set(measurement.recordingLagSeconds, room)
         self.roundTrip.set(measurement.roundTripSeconds, room)
-        self.show(measurement.tracks.filter(\.isOpen).compactMap(\.sound), measurement.cameraSound, room)
+        self.show(measurement.tracks.filter(\.isOpen).compactMap(\.sound), measurement.cameraAudio, room)
         self.cameraTarget.set(measurement.cameraBitsPerSecond.map { Double($0) / 8 }, room)
         self.show(shown, insteadOf: before)
     }
 
     /// How loud tracks are, and what we send.
     private func show(_ tracks: [RoomMeasurement.Sound], _ camera: RoomMeasurement.Sound?, _ room: String) {
-        self.soundLevel.set(tracks.compactMap(\.decibels).max(), room)
+        self.audioLevel.set(tracks.compactMap(\.decibels).max(), room)
         let silent = tracks.count { $0.silentSeconds >= Self.silentSeconds }
         self.silentTracks.set(tracks.isEmpty ? nil : Double(silent), room)
         self.cameraLevel.set(camera?.decibels, room)
@@ -339,7 +339,7 @@ public final class DaemonMetrics: Sendable {
     public func left(room: String) {
         let state = self.measured.withLock { $0.removeValue(forKey: room) }
         let gauges = [
-            self.participants, self.recording, self.lag, self.roundTrip, self.soundLevel, self.silentTracks,
+            self.participants, self.recording, self.lag, self.roundTrip, self.audioLevel, self.silentTracks,
             self.cameraLevel, self.cameraSilence, self.cameraTarget, self.failingOutputs,
         ]
         for gauge in gauges {

@@ -30,7 +30,7 @@ public enum ProbeMetric {
         ["state"]
     )
     /// Audio packets by their fate.
-    public static let soundPackets = gauge("sound_packets", help: "Audio packets: received, lost.", ["state"])
+    public static let audioPackets = gauge("sound_packets", help: "Audio packets: received, lost.", ["state"])
     /// How often the video froze.
     public static let freezes = gauge("freezes", help: "How often the video froze.")
     /// How long the video was frozen.
@@ -51,7 +51,7 @@ public enum ProbeMetric {
 
     /// Each of them, in the order of the documentation.
     public static let all = [
-        success, finished, score, partScore, firstFrame, frames, soundPackets, freezes, frozen, avOffset, delay,
+        success, finished, score, partScore, firstFrame, frames, audioPackets, freezes, frozen, avOffset, delay,
     ]
 
     /// The text of a file of one room.

@@ -105,7 +105,7 @@ public struct RoomMeasurement: Sendable, Hashable {
     /// Packets that came while a recording was made and are in no file of it, by participant and reason.
     public var unrecordedPackets: [String: [String: UInt64]]
     /// The level of our own audio; `nil` while no peer takes it.
-    public var cameraSound: Sound?
+    public var cameraAudio: Sound?
     /// Bits a second that are asked of the camera's video encoder, the least if there are several; nil while none runs.
     public var cameraBitsPerSecond: Int?
     /// How often that was lowered, since the camera began; nil without a camera.
@@ -129,7 +129,7 @@ public struct RoomMeasurement: Sendable, Hashable {
         droppedReports: [String: UInt64] = [:],
         droppedUnits: [String: UInt64] = [:],
         unrecordedPackets: [String: [String: UInt64]] = [:],
-        cameraSound: Sound? = nil,
+        cameraAudio: Sound? = nil,
         cameraBitsPerSecond: Int? = nil,
         cameraReductions: UInt64? = nil,
         cameraFailures: UInt64? = nil,
@@ -145,7 +145,7 @@ public struct RoomMeasurement: Sendable, Hashable {
         self.droppedReports = droppedReports
         self.droppedUnits = droppedUnits
         self.unrecordedPackets = unrecordedPackets
-        self.cameraSound = cameraSound
+        self.cameraAudio = cameraAudio
         self.cameraBitsPerSecond = cameraBitsPerSecond
         self.cameraReductions = cameraReductions
         self.cameraFailures = cameraFailures

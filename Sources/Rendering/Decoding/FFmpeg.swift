@@ -37,8 +37,8 @@ public struct FFmpeg: Sendable {
     /// From here on exit codes are those of who starts it, and of signals: `nice` as shells.
     private static let firstShellCode: Int32 = 126
     /// A still image of an idle screen is frozen too; less than this is a hiccup.
-    private static let pictureFilter = "freezedetect=n=-60dB:d=2,blackdetect=d=1:pic_th=0.98:pix_th=0.10"
-    private static let soundFilter = "silencedetect=n=-60dB:d=2"
+    private static let videoFilter = "freezedetect=n=-60dB:d=2,blackdetect=d=1:pic_th=0.98:pix_th=0.10"
+    private static let audioFilter = "silencedetect=n=-60dB:d=2"
 
     /// Finds ffmpeg.
     ///
@@ -74,7 +74,7 @@ public struct FFmpeg: Sendable {
             var log = FFmpegLog(media: track.media, startNanoseconds: track.startNanoseconds)
             let map = ["-map", "0:\(track.media == .video ? "v" : "a"):\(number)"]
             let filter =
-                track.media == .video ? ["-vf", Self.pictureFilter] : ["-af", Self.soundFilter]
+                track.media == .video ? ["-vf", Self.videoFilter] : ["-af", Self.audioFilter]
             // Software decoders are ten times faster than this on the slowest host.
             let limit = Duration.seconds(60 + max(0, track.durationNanoseconds) / 500_000_000)
             let decoder = self.hasLibvpx && track.codec == .vp8 ? ["-c:v", "libvpx"] : []

@@ -54,7 +54,7 @@ public struct ExportJob: Sendable {
         case .grid(let grid):
             return try self.render(spec, Encoders.elements(grid), progress) { try $0.grid(grid) }
         case .audio(let audio):
-            return try self.render(spec, Encoders.elements(audio), progress) { try $0.sound(audio) }
+            return try self.render(spec, Encoders.elements(audio), progress) { try $0.audio(audio) }
         }
     }
 

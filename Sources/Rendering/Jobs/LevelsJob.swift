@@ -66,7 +66,7 @@ public enum LevelsJob {
         while failures < Self.maximumFailures, let head = try reader.nextHead() {
             guard head.track == track.number, sampling.takes(head.timeNanoseconds) else { continue }
             let payload = try reader.payload(of: head)
-            let decoder = try chain ?? Decoders.sound(track, rateHz: Self.rateHz, channels: 1)
+            let decoder = try chain ?? Decoders.audio(track, rateHz: Self.rateHz, channels: 1)
             chain = decoder
             if !decoder.push(payload, nanoseconds: head.timeNanoseconds) {
                 chain = nil

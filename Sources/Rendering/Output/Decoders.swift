@@ -22,7 +22,7 @@ enum Decoders {
     }
 
     /// Decodes video.
-    static func pictures(_ track: RenderTrack) throws(GStreamerError) -> CodecChain {
+    static func video(_ track: RenderTrack) throws(GStreamerError) -> CodecChain {
         guard let launch = VideoDecoder.launch(track.codec) else {
             throw GStreamerError(.parse, "\(track.file) has no video")
         }
@@ -37,16 +37,16 @@ enum Decoders {
     }
 
     /// Decodes audio to stereo at 48 kHz.
-    static func sound(_ track: RenderTrack) throws(GStreamerError) -> CodecChain {
-        try Self.sound(track.codec, channels: track.channels, rateHz: 48_000, outputChannels: 2)
+    static func audio(_ track: RenderTrack) throws(GStreamerError) -> CodecChain {
+        try Self.audio(track.codec, channels: track.channels, rateHz: 48_000, outputChannels: 2)
     }
 
     /// Decodes the audio of a file.
-    static func sound(_ track: Track, rateHz: Int, channels: Int) throws(GStreamerError) -> CodecChain {
-        try Self.sound(track.codec, channels: track.audio?.channels ?? 2, rateHz: rateHz, outputChannels: channels)
+    static func audio(_ track: Track, rateHz: Int, channels: Int) throws(GStreamerError) -> CodecChain {
+        try Self.audio(track.codec, channels: track.audio?.channels ?? 2, rateHz: rateHz, outputChannels: channels)
     }
 
-    private static func sound(
+    private static func audio(
         _ codec: MediaCodec,
         channels: Int,
         rateHz: Int,

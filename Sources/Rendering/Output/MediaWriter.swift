@@ -26,7 +26,7 @@ final class MediaWriter {
     /// Raw frames that wait for the encoder.
     private static let waitingFrames = 8
     /// Stretches of audio that wait: more than the video encoder delays.
-    private static let waitingSound = 512
+    private static let waitingAudio = 512
 
     /// Writes a grid; without one, audio in Opus.
     init(_ grid: ExportSpec.Grid?, output: RenderOutput) throws {
@@ -47,7 +47,7 @@ final class MediaWriter {
         self.video =
             grid == nil
             ? nil : MediaFeed(try self.pipeline.element(named: "video"), maximumBuffers: Self.waitingFrames)
-        self.audio = MediaFeed(try self.pipeline.element(named: "audio"), maximumBuffers: Self.waitingSound)
+        self.audio = MediaFeed(try self.pipeline.element(named: "audio"), maximumBuffers: Self.waitingAudio)
         try self.pipeline.play()
     }
 
@@ -65,10 +65,10 @@ final class MediaWriter {
     }
 
     /// Adds the next stretch of audio, interleaved stereo.
-    func add(_ sound: [Float]) throws {
-        let skipped = min(self.primingLeft, sound.count / 2)
+    func add(_ audio: [Float]) throws {
+        let skipped = min(self.primingLeft, audio.count / 2)
         self.primingLeft -= skipped
-        let stretch = skipped == 0 ? sound : Array(sound.dropFirst(skipped * 2))
+        let stretch = skipped == 0 ? audio : Array(audio.dropFirst(skipped * 2))
         guard !stretch.isEmpty else { return }
         let start = self.samples * 1_000_000 / 48
         self.samples += Int64(stretch.count / 2)

@@ -11,7 +11,7 @@ public import Storage
 /// Times are those of exports, in nanoseconds from the beginning of the recording.
 public struct TestSending: Sendable, Hashable {
     /// A decoded frame.
-    public struct Picture: Sendable, Hashable {
+    public struct Frame: Sendable, Hashable {
         /// When it is shown in an export.
         public var nanoseconds: Int64
         /// `CLOCK_MONOTONIC` when it was in its file; `nil` if that was not noted.
@@ -28,7 +28,7 @@ public struct TestSending: Sendable, Hashable {
     /// The participant's id.
     public var participant: String
     /// In order.
-    public var pictures: [Picture] = []
+    public var frames: [Frame] = []
     /// When beeps start.
     public var beeps: [Int64] = []
 
@@ -51,31 +51,31 @@ public struct TestSending: Sendable, Hashable {
             }
             guard let index = found.firstIndex(where: { $0.participant == track.participant }) else { continue }
             if track.codec.kind == .video {
-                found[index].pictures += try Self.pictures(track, written)
+                found[index].frames += try Self.frames(track, written)
             } else {
                 found[index].beeps += try Self.beeps(track)
             }
         }
         for index in found.indices {
-            found[index].pictures.sort { $0.nanoseconds < $1.nanoseconds }
+            found[index].frames.sort { $0.nanoseconds < $1.nanoseconds }
             found[index].beeps.sort()
         }
         return found
     }
 
-    private static func pictures(_ track: RenderTrack, _ written: [Note]) throws -> [Picture] {
+    private static func frames(_ track: RenderTrack, _ written: [Note]) throws -> [Frame] {
         var notes = written.filter { $0.track == track.number }.compactMap { note in
             track.nanoseconds(ofRTPTime: note.rtpTime).map { (time: $0, written: note.nanoseconds) }
         }[...]
-        let pictures = try PictureTrack(track)
-        var found: [Picture] = []
-        while let frame = pictures.next() {
+        let video = try DecodedVideo(track)
+        var found: [Frame] = []
+        while let frame = video.next() {
             let (sample, nanoseconds) = (frame.sample, frame.nanoseconds)
             while let note = notes.first, note.time < nanoseconds - Self.tolerance { notes.removeFirst() }
             let note = notes.first.flatMap { $0.time <= nanoseconds + Self.tolerance ? $0.written : nil }
             let test = sample.testPicture
             found.append(
-                Picture(
+                Frame(
                     nanoseconds: nanoseconds,
                     writtenNanoseconds: note,
                     counter: test?.counter,
@@ -87,11 +87,11 @@ public struct TestSending: Sendable, Hashable {
     }
 
     private static func beeps(_ track: RenderTrack) throws -> [Int64] {
-        let sound = try SoundTrack(track, participant: 0)
+        let audio = try DecodedAudio(track, participant: 0)
         var finder = BeepFinder()
         for first in stride(from: 0, to: track.endNanoseconds * 48 / 1_000_000, by: Int(Self.stretch)) {
             var samples = [Float](repeating: 0, count: 2 * Int(Self.stretch))
-            _ = sound.mix(into: &samples, from: Int64(first))
+            _ = audio.mix(into: &samples, from: Int64(first))
             finder.take(samples, from: Int64(first) * 1_000_000 / 48)
         }
         return finder.beeps

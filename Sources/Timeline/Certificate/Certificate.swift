@@ -305,6 +305,8 @@ extension Certificate.Finding.Kind {
     public static let exportDiffers = Self(rawValue: "export-differs")
     /// A segment came back after the export of its series was made.
     public static let exportOutdated = Self(rawValue: "export-outdated")
+    /// The host and the epoch of each recording that an export of a series is made of.
+    public static let seriesParts = Self(rawValue: "series-parts")
     /// How the clock of a host that continued a series was brought onto that of the hosts before.
     public static let clocksJoined = Self(rawValue: "clocks-joined")
     /// A track's time does not go with the wall clock's.

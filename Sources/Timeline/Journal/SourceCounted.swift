@@ -172,6 +172,8 @@ public struct SourceCounted: Sendable, Hashable, Codable {
     ///
     /// The terms of the sum count them as well.
     public var doubtful: UInt64?
+    /// Frames that their numbers show to be missing though no packet is: a server lost them; `nil` for none.
+    public var skipped: UInt64?
     /// All others.
     public var refused: [RefusalReason: RefusedPackets]
     /// Whether the source sends no more.
@@ -192,6 +194,7 @@ public struct SourceCounted: Sendable, Hashable, Codable {
         empty: UInt64 = 0,
         waiting: UInt64 = 0,
         doubtful: UInt64? = nil,
+        skipped: UInt64? = nil,
         refused: [RefusalReason: RefusedPackets] = [:],
         isFinal: Bool
     ) {
@@ -206,6 +209,7 @@ public struct SourceCounted: Sendable, Hashable, Codable {
         self.empty = empty
         self.waiting = waiting
         self.doubtful = doubtful
+        self.skipped = skipped
         self.refused = refused
         self.isFinal = isFinal
     }
@@ -240,12 +244,15 @@ public struct SourceCounted: Sendable, Hashable, Codable {
     /// The account does not cover media that never came: lost packets are counted by their sequence numbers.
     public var losesMedia: Bool { self.isUnrecorded || self.hasLoss }
 
-    /// Whether more packets were refused for one reason than a sender's beginning costs, or frames may lack their ends; this stays
-    /// true of an account that grows.
-    public var hasLoss: Bool { self.doubtful ?? 0 > 0 || self.refused.contains { $0.key.isLoss($0.value) } }
+    /// Whether more packets were refused for one reason than a sender's beginning costs, or frames may lack their ends, or never
+    /// came; this stays true of an account that grows.
+    public var hasLoss: Bool {
+        self.doubtful ?? 0 > 0 || self.skipped ?? 0 > 0 || self.refused.contains { $0.key.isLoss($0.value) }
+    }
 
     private enum CodingKeys: String, CodingKey {
-        case connection, ssrc, participant, media, tracks, received, before, recorded, empty, waiting, doubtful, refused
+        case connection, ssrc, participant, media, tracks, received, before, recorded, empty, waiting, doubtful, skipped
+        case refused
         case isFinal = "final"
     }
 }
@@ -253,8 +260,8 @@ public struct SourceCounted: Sendable, Hashable, Codable {
 extension SourceCounted {
     private static func packets(_ count: UInt64) -> String { "\(count) \(count == 1 ? "packet" : "packets")" }
 
-    /// Refused packets by reason, largest number first, such as `142 packets: no keyframe yet (9.3 s)`, and doubtful ones; empty
-    /// if there are none.
+    /// Refused packets by reason, largest number first, such as `142 packets: no keyframe yet (9.3 s)`, doubtful ones, and frames
+    /// that a server lost; empty if there are none.
     public var refusedText: String {
         let sorted = self.refused.filter { $0.value.packets > 0 }.sorted {
             ($1.value.packets, $0.key.rawValue) < ($0.value.packets, $1.key.rawValue)
@@ -265,6 +272,9 @@ extension SourceCounted {
             return "\(Self.packets(figure.packets)): \(reason.text)\(time)"
         }
         let doubtful = self.doubtful.map { ["\(Self.packets($0)): padding that looks like media"] } ?? []
-        return (texts + doubtful).joined(separator: ", ")
+        let skipped = self.skipped.map { count in
+            ["\(count) \(count == 1 ? "frame" : "frames"): lost before a server numbered their packets"]
+        }
+        return (texts + doubtful + (skipped ?? [])).joined(separator: ", ")
     }
 }

@@ -24,7 +24,7 @@ public struct RecordedTrack: Sendable, Hashable, Codable {
     public var keyframes: UInt64?
     /// The sizes that its frames had, each once, in the order in which they came first, the first sixteen; `nil` in
     /// manifests of older versions.
-    public var sizes: [PictureSize]?
+    public var sizes: [VideoSize]?
     /// Bits of payload per second on average, from its first unit to its last; `nil` in manifests of older versions, and
     /// of a single unit.
     public var bitsPerSecond: UInt64?
@@ -43,7 +43,7 @@ public struct RecordedTrack: Sendable, Hashable, Codable {
         units: UInt64,
         bytes: UInt64,
         keyframes: UInt64? = nil,
-        sizes: [PictureSize]? = nil,
+        sizes: [VideoSize]? = nil,
         bitsPerSecond: UInt64? = nil
     ) {
         self.number = number

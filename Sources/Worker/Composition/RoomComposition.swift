@@ -10,6 +10,7 @@ internal import Observability
 internal import SDP
 internal import Session
 internal import Signalling
+internal import Timeline
 
 /// Composition: what the media of a room need, for every command that joins one.
 enum RoomComposition {
@@ -50,7 +51,7 @@ enum RoomComposition {
     static func context(
         _ plan: RoomPlan,
         control: ControlThread,
-        recorder: RecorderThread?,
+        recorder: RoomRecorder?,
         announcement: Announcement? = nil,
         outputs: RTPOutputs? = nil,
         camera: CameraSource?,
@@ -66,6 +67,10 @@ enum RoomComposition {
         )
         let network = plan.spec.ice
         policy.sendsRelayedOnly = network.relaysOnly
+        // Two owners are in a room while one hands it on, or is cut off: neither is a participant of the other's recording.
+        policy.claim = plan.spec.claim.map {
+            RoomClaim(room: String(fnv1a("\($0.cluster)\n\(plan.spec.name)".utf8), radix: 16), epoch: $0.epoch)
+        }
         control.enqueue { WebRTCBin.warmUp() }
         return PeerConnectionContext(
             control: control,

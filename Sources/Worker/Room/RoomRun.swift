@@ -43,7 +43,7 @@ public final class RoomRun: Sendable {
     /// What is sent; `nil` for nothing.
     public let camera: CameraSource?
     /// Writes what comes; `nil` if nothing is recorded.
-    public let recorder: RecorderThread?
+    public let recorder: RoomRecorder?
     /// Where tracks are sent on; `nil` for nowhere.
     public let outputs: RTPOutputs?
     private let session: RoomSession
@@ -80,7 +80,7 @@ public final class RoomRun: Sendable {
         self.recorder =
             spec.record == nil
             ? nil
-            : RecorderThread(
+            : RoomRecorder(
                 settings: settings,
                 logger: logger,
                 onEvent: { event in

@@ -20,7 +20,7 @@ extension RoomStatus {
     /// Control thread: jitter and round trips are read from the pipelines.
     init(
         _ session: RoomSessionStatus,
-        _ recorder: RecorderThread,
+        _ recorder: RoomRecorder,
         _ outputs: [RTPOutputStatus],
         _ camera: CameraSource?,
         jitter: (TrackStatus) -> Double?,
@@ -30,7 +30,7 @@ extension RoomStatus {
     ) {
         self.init()
         let recorded = recorder.status
-        (self.isJoined, self.capacity) = (session.isJoined, session.capacity)
+        (self.isJoined, self.capacity, self.rivalEpoch) = (session.isJoined, session.capacity, session.rivalEpoch)
         self.recordingState =
             switch recorded.phase {
             case .off: .off
@@ -75,7 +75,7 @@ extension RoomStatus {
                 lostPackets: track.lostPackets,
                 jitterMilliseconds: track.isOpen ? jitter(track) : nil,
                 keyframeRequests: track.keyframeRequests,
-                sound: recorder.soundLevel(of: track).map(Sound.init),
+                sound: recorder.audioLevel(of: track).map(Sound.init),
                 isOpen: track.isOpen
             )
         }
@@ -118,7 +118,7 @@ extension RoomStatus {
 }
 
 extension RoomStatus.Sound {
-    fileprivate init(_ level: SoundLevel) {
+    fileprivate init(_ level: AudioLevel) {
         self.init(levelDecibels: level.decibels, silentSeconds: level.silence / .seconds(1))
     }
 }
@@ -133,7 +133,7 @@ extension RoomStatus.Camera {
         self.isAudioMuted = settings.isAudioMuted
         self.isFrozen = settings.isFrozen
         self.showsSlate = camera.showsSlate
-        self.sound = camera.soundLevel.map(RoomStatus.Sound.init)
+        self.sound = camera.audioLevel.map(RoomStatus.Sound.init)
     }
 }
 

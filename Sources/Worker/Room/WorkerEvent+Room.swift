@@ -59,7 +59,7 @@ extension WorkerEvent {
         case .roomFull: self = .notJoined(room: room, reason: "the room is full")
         case .joinFailed(let reason), .signallingLost(let reason): self = .notJoined(room: room, reason: reason)
         case .yielded: self = .notJoined(room: room, reason: "another recorder has the room")
-        case .otherRecorderFound(let peer):
+        case .otherRecorderFound(let peer, _):
             self = .participantLeft(room: room, participant: peer.rawValue, reason: "it is a recorder like us")
         case .peerJoined(let peer): self = .participantJoined(room: room, participant: peer.rawValue)
         case .peerLeft(let peer):

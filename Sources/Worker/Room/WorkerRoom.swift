@@ -28,7 +28,7 @@ final class WorkerRoom: Sendable {
 
     let plan: RoomPlan
     private let recorderSettings: RecorderSettings
-    let recorder: RecorderThread
+    let recorder: RoomRecorder
     let outputs: RTPOutputs
     /// What is posted into the chat.
     private let announcement: Announcement
@@ -108,7 +108,7 @@ final class WorkerRoom: Sendable {
         self.recorderSettings = plan.recorder(host: host)
         let announcement = Announcement(spec.record?.announcement)
         self.announcement = announcement
-        self.recorder = RecorderThread(settings: self.recorderSettings, logger: logger) { event in
+        self.recorder = RoomRecorder(settings: self.recorderSettings, logger: logger) { event in
             announcement.note(event)
             send(WorkerEvent(event, room: name))
         }
@@ -499,7 +499,7 @@ final class WorkerRoom: Sendable {
     }
 
     private func order(
-        _ body: @escaping @Sendable (RecorderThread) -> RecordingStateMachine.OnOrder
+        _ body: @escaping @Sendable (RoomRecorder) -> RecordingStateMachine.OnOrder
     ) async throws -> String? {
         let recorder = self.recorder
         switch try await self.orders.run("an order for the recorder", deadline: Self.orderLimit, { body(recorder) }) {
@@ -535,6 +535,7 @@ final class WorkerRoom: Sendable {
     /// Once a second: whether anybody is there, and a status if something changed or 5 s have passed.
     private func watch() async {
         var announced: UInt64 = 0
+        var wasEmpty: Bool?
         while (try? await Task.sleep(for: .seconds(1))) != nil {
             let isOutputChanged = self.outputs.takeChange()
             let (session, isDue) = self.state.withLock { state in
@@ -546,7 +547,10 @@ final class WorkerRoom: Sendable {
                 session?.announce()
             }
             let isEmpty = session?.status.presentPeers.isEmpty ?? true
-            self.control.enqueue { [weak self] in self?.recorder.presenceChanged(isEmpty: isEmpty) }
+            if isEmpty != wasEmpty {
+                wasEmpty = isEmpty
+                self.control.enqueue { [weak self] in self?.recorder.presenceChanged(isEmpty: isEmpty) }
+            }
             if isDue { self.report() }
         }
     }

@@ -28,9 +28,8 @@ struct ClusterStatusCommand: AsyncParsableCommand {
 
     private static func lines(_ cluster: ClusterResource) -> [String] {
         let state =
-            cluster.isConnected
-            ? "connected since \(Self.minute(cluster.since))"
-            : "NOT CONNECTED since \(Self.minute(cluster.since))" + (cluster.reason.map { ": \($0)" } ?? "")
+            "\(cluster.isConnected ? "connected" : "NOT CONNECTED") since \(Self.minute(cluster.since))"
+            + (cluster.reason.map { ": \($0)" } ?? "")
         let hosts = cluster.hosts.map { host -> [String] in
             let labels = host.labels.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
             let state = host.isStopping ? "stopping" : host.isDraining ? "draining" : "alive"

@@ -8,6 +8,7 @@ import Daemon
 /// The keys of a cluster, as a command reads and writes them.
 struct ClusterStore {
     let name: String
+    private let configuration: EtcdConfiguration
     private let client: EtcdClient
 
     /// The cluster of a daemon's configuration file; throws `usage` if there is none.
@@ -24,7 +25,8 @@ struct ClusterStore {
         }
         guard let cluster else { throw CommandFailure(.usage, "\(path) has no section cluster") }
         self.name = cluster.name
-        self.client = EtcdClient(EtcdConfiguration(cluster))
+        self.configuration = EtcdConfiguration(cluster)
+        self.client = EtcdClient(self.configuration)
     }
 
     /// Everything that the cluster has.
@@ -66,12 +68,30 @@ struct ClusterStore {
         return result.hasSucceeded || (result.values.first ?? nil)?.value == value
     }
 
+    /// A value as each member of the etcd shows it if it is asked alone; nil without one.
+    func value(_ key: ClusterKey) async -> [(member: String, value: Result<String?, StoreError>)] {
+        let text = key.text(cluster: self.name)
+        var values: [(member: String, value: Result<String?, StoreError>)] = []
+        for member in self.configuration.members {
+            var alone = self.configuration
+            alone.members = [member]
+            do throws(StoreError) {
+                let answer = try await EtcdClient(alone).perform(.list(prefix: text))
+                guard case .listed(let found, _) = answer else { continue }
+                values.append((member, .success(found.first { $0.key == text }?.value)))
+            } catch {
+                values.append((member, .failure(error)))
+            }
+        }
+        return values
+    }
+
     private func ask(_ request: StoreRequest) async throws(CommandFailure) -> StoreAnswer {
         do throws(StoreError) {
             return try await self.client.perform(request)
         } catch {
             switch error {
-            case .unreachable(let reason): throw CommandFailure(.notJoined, reason)
+            case .unreachable(let reason): throw CommandFailure(.notJoined, "the etcd does not answer: \(reason)")
             case .full(let reason): throw CommandFailure(.unavailable, "the etcd is full: \(reason)")
             case .refused(let reason): throw CommandFailure(.usage, reason)
             case .leaseNotFound: throw CommandFailure(.unavailable, "the lease is gone")

@@ -8,12 +8,12 @@ import Model
 struct DrainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drain",
-        abstract: "Have this host hand its rooms of the cluster to other hosts, and take no more.",
+        abstract: "Hand the cluster's rooms on this host to other hosts, and take no more.",
         discussion: """
             Empty rooms move at once, others when their participants have left, and all at the deadline. A room that takes one \
             more member is recorded without a gap: the next host joins before this one leaves. A room without a host that can \
             have it is left at the deadline all the same. Rooms of this host's own configuration stay. The drain ends with \
-            `tapedeck undrain`, or when the daemon ends.
+            `tapedeck undrain`; a restart of the daemon or the host does not end it.
 
             Example: tapedeck drain --wait --deadline 30m
             """
@@ -25,11 +25,16 @@ struct DrainCommand: AsyncParsableCommand {
     @Option(help: "When rooms with participants move as well, from now on.")
     var deadline = TimeArgument(.seconds(7200))
 
+    @Flag(help: "End the drain with the daemon, as for a hook that runs before each stop.")
+    var untilRestart = false
+
     @OptionGroup var daemon: DaemonOptions
     @OptionGroup var common: CommonOptions
 
     private struct Request: Encodable {
         var deadlineSeconds: Int64
+        /// An older daemon knows no such field.
+        var untilRestart: Bool?
     }
 
     private struct Progress: Encodable {
@@ -46,7 +51,10 @@ struct DrainCommand: AsyncParsableCommand {
         let client = try self.daemon.client()
         let time = self.deadline.duration.components
         let seconds = time.seconds + (time.attoseconds > 0 ? 1 : 0)
-        try await client.post("/v1/cluster/drain", Request(deadlineSeconds: seconds))
+        try await client.post(
+            "/v1/cluster/drain",
+            Request(deadlineSeconds: seconds, untilRestart: self.untilRestart ? true : nil)
+        )
         var shown: [String]?
         while true {
             let cluster = try await client.get("/v1/cluster", as: ClusterResource.self)
@@ -80,7 +88,7 @@ struct DrainCommand: AsyncParsableCommand {
 struct UndrainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "undrain",
-        abstract: "Have this host take rooms of the cluster again.",
+        abstract: "Take rooms of the cluster again, after a drain.",
         discussion: "Example: tapedeck undrain"
     )
 

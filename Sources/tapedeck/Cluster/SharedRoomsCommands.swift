@@ -29,10 +29,10 @@ private struct RoomChange: Encodable {
 struct ApplyRoomsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "apply",
-        abstract: "Have the cluster have the rooms of a file.",
+        abstract: "Add the rooms of a file to the cluster, or change them.",
         discussion: """
             The file has a mapping `rooms`, as a configuration has it. A file with a mistake changes nothing. Other rooms \
-            of the cluster stay as they are. References such as ${file:/path} are looked up by the host that runs a room.
+            of the cluster stay as they are. Keep the file: an etcd that is lost needs it again. References such as ${file:/path} are looked up by the host that runs a room.
 
             Example: tapedeck rooms apply -f rooms.yaml --dry-run
             """

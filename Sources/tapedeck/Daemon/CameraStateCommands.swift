@@ -124,7 +124,7 @@ struct SwitchCommand: AsyncParsableCommand {
     var parameters: [ParameterArgument] = []
 
     @Option(help: "Video size in pixels, even numbers of at least 320x180.")
-    var size: PictureSize?
+    var size: VideoSize?
 
     @Option(help: "Frames per second, 1 to 60.")
     var fps: Int?

@@ -41,7 +41,7 @@ struct DaemonOptions: ParsableArguments {
     /// The token that is good for most, of those that are there in plain text.
     private static func token(of api: APIConfiguration) -> String? {
         let known = api.tokens.compactMap { token -> (value: String, scopes: Int)? in
-            guard case .plain(let secret) = token.credential else { return nil }
+            guard case .plain(let secret) = token.credential, !token.isOfHosts else { return nil }
             return (secret.value, token.scopes.count)
         }
         return known.max { $0.scopes < $1.scopes }?.value

@@ -9,18 +9,24 @@ struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show what the running daemon does; on a terminal, refresh until Ctrl-C.",
-        discussion: "Example: tapedeck status --once"
+        discussion: """
+            In a cluster, rooms of all hosts are shown; the figures are those of the daemon that is asked.
+
+            Example: tapedeck status --once
+            """
     )
 
     @Flag(help: "Show it once and end.")
     var once = false
 
+    @OptionGroup var view: ViewOptions
     @OptionGroup var daemon: DaemonOptions
     @OptionGroup var common: CommonOptions
 
     private struct Answer: Encodable {
         var overview: Overview
         var rooms: [RoomResource]
+        var incomplete: [MissingHost]?
     }
 
     mutating func run() async throws {
@@ -31,10 +37,9 @@ struct StatusCommand: AsyncParsableCommand {
         )
         let isLive = lines.isShown
         repeat {
-            let answer = Answer(
-                overview: try await client.get("/v1/overview"),
-                rooms: try await client.get("/v1/rooms", as: RoomList.self).rooms
-            )
+            let overview = try await client.get("/v1/overview", as: Overview.self)
+            let list = try await client.rooms(isLocal: self.view.local)
+            let answer = Answer(overview: overview, rooms: list.rooms, incomplete: list.incomplete)
             if self.common.json {
                 try Output.json(answer)
             } else if isLive {
@@ -55,6 +60,6 @@ struct StatusCommand: AsyncParsableCommand {
         if let seconds = overview.secondsUntilFull, seconds < 7 * 86400 {
             figures += ", full in \(ReadableText.span(seconds))"
         }
-        return [figures, ""] + RoomTable.lines(answer.rooms)
+        return [figures, ""] + ViewOptions.lines(answer.incomplete) + RoomTable.lines(answer.rooms)
     }
 }

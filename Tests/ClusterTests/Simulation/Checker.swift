@@ -18,7 +18,7 @@ final class Checker {
     private var memberAt: [String: Int] = [:]
     private var keys: [String: String] = [:]
     /// Counts the stores: the first, and those that replaced it.
-    private var generation = 1
+    private(set) var generation = 1
     private var gapSince: [String: Int] = [:]
     private var moves: [Int] = []
     private var begun: Set<String> = []
@@ -32,6 +32,9 @@ final class Checker {
     private(set) var handoversSeen = 0
     private(set) var movesSeen = 0
     private(set) var longestGap = 0
+    private(set) var uploadsSeen = 0
+    /// When a room without a host was last claimed.
+    private(set) var lastClaim = 0
 
     init(_ simulation: Simulation) { self.simulation = simulation }
 
@@ -41,11 +44,14 @@ final class Checker {
         if self.violation == nil { self.violation = "\(Double(self.now) / 1e6) s: \(text)" }
     }
 
-    private func host(_ name: String) -> SimulatedHost? { self.simulation.hosts.first { $0.name == name } }
+    private lazy var hosts = Dictionary(uniqueKeysWithValues: self.simulation.hosts.map { ($0.name, $0) })
+
+    private func host(_ name: String) -> SimulatedHost? { self.hosts[name] }
 
     private var isStoreCalm: Bool {
         self.now > self.storeDisturbed + 15_000_000 && self.now > self.simulation.etcd.stalledUntil + 15_000_000
             && self.now > self.simulation.etcd.fullUntil + 15_000_000
+            && self.now > self.simulation.etcd.slowUntil + 15_000_000
     }
 
     // MARK: The store
@@ -64,6 +70,7 @@ final class Checker {
             self.unclaimedSince[room] = self.now
         case (.owner(let room), .put(let value)):
             let record = RecordReading<OwnerRecord>(value.value).record
+            if let record { self.checkPointer(room, record) }
             if let record, let next = record.next { self.begunMove(room, record.host, "\(record.epoch) \(next)") }
             self.owners[room] = record
         case (.host(let name), .put): if self.registeredSince[name] == nil { self.registeredSince[name] = self.now }
@@ -89,6 +96,7 @@ final class Checker {
     private func claimed(_ room: String, _ record: ClaimRecord) {
         self.checks += 1
         self.claimsSeen += 1
+        if self.claims[room] == nil { self.lastClaim = self.now }
         let known = self.epochs[room] ?? [:]
         if let owner = known[record.epoch], owner != record.host {
             self.fail("\(room): epoch \(record.epoch) has two owners, \(owner) and \(record.host)")
@@ -120,6 +128,22 @@ final class Checker {
         let isPlanned = before?.handover?.to == record.host || self.owners[room]?.handover?.to == record.host
         if let previous, previous != record.host, !isPlanned, self.owners[room]?.next == nil {
             self.moved(room, previous, record)
+        }
+    }
+
+    /// The series continues with each owner, and no two of its segments under one epoch have one number.
+    private func checkPointer(_ room: String, _ record: OwnerRecord) {
+        // A store that lost its past may continue with that of any host.
+        guard self.generation == 1, let before = self.owners[room]?.pointer else { return }
+        guard let pointer = record.pointer else {
+            self.fail("\(room): \(record.host) forgets the recording \(before.recording)")
+            return
+        }
+        if pointer.series != before.series {
+            self.fail("\(room): \(record.host) begins \(pointer.series), and \(before.series) is in progress")
+        }
+        if record.epoch == self.owners[room]?.epoch, pointer.segment < before.segment {
+            self.fail("\(room): segment \(pointer.segment) of \(record.host) follows \(before.segment)")
         }
     }
 
@@ -183,9 +207,8 @@ final class Checker {
         self.fail("\(host.name) waits for \(deadline), which is over, after \(input)")
     }
 
-    func joined(_ room: String, _ host: SimulatedHost) {
-        guard let epoch = host.presences[room]?.assignment?.epoch else { return }
-        let key = self.simulation.planted == .epochLeftOutOfKeys ? room : "\(self.generation)/\(room)/\(epoch)"
+    /// A host begins a recording under names.
+    func writes(_ key: String, _ host: SimulatedHost) {
         if let writer = self.keys[key], writer != host.name {
             self.fail("\(key) is written by \(writer) and \(host.name)")
         }
@@ -212,13 +235,35 @@ final class Checker {
         }
     }
 
+    // MARK: The bucket
+
+    /// The manifest of a recording is in the bucket.
+    func committed(_ part: String) {
+        self.checks += 1
+        let isWhole = self.simulation.bucket.hasWhole("\(part)/track")
+        if !isWhole { self.fail("\(part): the manifest names a track that is not in the bucket") }
+    }
+
+    /// A host deletes its own copy.
+    func deletes(_ part: String, _ host: SimulatedHost) {
+        self.checks += 1
+        self.uploadsSeen += 1
+        for file in SimulatedHost.files where !self.simulation.bucket.hasWhole("\(part)/\(file)") {
+            self.fail("\(host.name) deletes \(part)/\(file), and the bucket does not have it")
+        }
+    }
+
     // MARK: Each second
 
     func sample() {
         for host in self.simulation.hosts {
-            for (room, presence) in host.presences { self.check(room, presence, host) }
+            for room in host.presences.keys.sorted() { self.check(room, host) }
         }
-        for room in self.simulation.roomNames { self.checkCoverage(room) }
+        let isAnyHostHealthy = self.simulation.hosts.contains {
+            $0.isHealthy && !$0.isDraining && self.now > $0.healthySince + 12_000_000
+                && self.now > $0.disturbed + 12_000_000
+        }
+        for room in self.simulation.roomNames { self.checkCoverage(room, isAnyHostHealthy) }
         let size = self.simulation.size
         if size.hasQuietEnd, self.transactionsBeforeQuiet == nil, self.now >= size.end - 51_000_000 {
             self.transactionsBeforeQuiet = self.simulation.etcd.transactions
@@ -226,7 +271,8 @@ final class Checker {
         }
     }
 
-    private func check(_ room: String, _ presence: SimulatedHost.Presence, _ host: SimulatedHost) {
+    private func check(_ room: String, _ host: SimulatedHost) {
+        guard let presence = host.presences[room] else { return }
         self.checks += 1
         if presence.visit != nil { self.memberAt["\(room) \(host.name)"] = self.now }
         guard !host.isPaused, host.machine != nil, self.now > host.resumed + 500_000 else {
@@ -252,14 +298,10 @@ final class Checker {
         }
     }
 
-    private func checkCoverage(_ room: String) {
+    private func checkCoverage(_ room: String, _ isAnyHostHealthy: Bool) {
         guard let state = self.simulation.server.rooms[room] else { return }
         let isCovered = state.members.contains { $0.endsAt == nil }
         let owner = self.claims[room].flatMap { self.host($0.host) }
-        let isAnyHostHealthy = self.simulation.hosts.contains {
-            $0.isHealthy && !$0.isDraining && self.now > $0.healthySince + 12_000_000
-                && self.now > $0.disturbed + 12_000_000
-        }
         let isExcused =
             isCovered || state.people == 0 || !state.takesOneMore || !self.isStoreCalm || !isAnyHostHealthy
             || (owner.map { !$0.isHealthy || self.now < $0.resumed + 5_000_000 } ?? false)

@@ -43,6 +43,14 @@ struct Fault: CustomStringConvertible {
         case recreated
         /// A room is defined otherwise.
         case redefined
+        /// The store takes up to 0.7 s longer for each request.
+        case storeSlow
+        /// The bucket answers 503.
+        case bucketFails
+        /// The bucket keeps other bytes than it was sent, or none, and says that it has them.
+        case bucketDamages
+        /// The bucket takes what is sent, and the answers are lost.
+        case bucketLosesAnswers
     }
 
     let kind: Kind
@@ -60,6 +68,7 @@ enum PlantedFault: CaseIterable {
     case comparesIgnored
     case renewalTrustedWithoutWatch
     case epochLeftOutOfKeys
+    case deleteBeforeVerify
     case wallClock
     case handoverBeforeJoined
     case noFirstRefusal
@@ -69,7 +78,8 @@ enum PlantedFault: CaseIterable {
         switch self {
         case .comparesIgnored: [.watchLost, .pause, .lostAnswers, .drain, .kill]
         case .renewalTrustedWithoutWatch: [.leaseRevokedAndLie, .leaseRevoked, .kill]
-        case .epochLeftOutOfKeys: [.kill, .powerOff, .cutOffStore]
+        case .epochLeftOutOfKeys: [.kick, .powerOff, .cutOffStore, .drain]
+        case .deleteBeforeVerify: [.bucketDamages, .kill, .kick]
         case .wallClock: [.clockStep, .cutOffStore, .lostAnswers]
         case .handoverBeforeJoined: [.drain, .kill]
         case .noFirstRefusal: [.kill, .leaderLost]

@@ -22,6 +22,8 @@ struct SimulatedEtcd {
     var stalledUntil = 0
     /// Until when puts are refused.
     var fullUntil = 0
+    /// Until when requests take longer.
+    var slowUntil = 0
     /// Writes so far.
     private(set) var writes = 0
     /// Transactions so far, also those that failed.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Cluster
+import Model
 
 /// A host: its clocks, its links, its machine, and what its workers do.
 final class SimulatedHost {
@@ -17,7 +19,21 @@ final class SimulatedHost {
         var supersededSince: Int?
         /// Since when side effects are on without a claim in the store.
         var unfoundedSince: Int?
+        /// What it recorded last under this assignment.
+        var pointer: RecordingPointer?
     }
+
+    /// A recording on the disk of the host, which outlives its daemon.
+    struct Part {
+        let room: String
+        /// What its names in the bucket begin with.
+        let key: String
+        var isClosed = false
+        var uploads: UploadMachine
+    }
+
+    /// The files of a part, in the order in which they are uploaded.
+    static let files = ["track", "manifest"]
 
     let index: Int
     let name: String
@@ -60,6 +76,9 @@ final class SimulatedHost {
     var clusterID: String?
     var epochs: [String: Int] = [:]
     var isStopping = false
+    var parts: [Part] = []
+    /// Whether a file is on its way.
+    var isUploading = false
 
     init(index: Int, capacity: Int, clockZero: Int, partsPerMillion: Int) {
         self.index = index
@@ -78,6 +97,11 @@ final class SimulatedHost {
         let reading = Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000) + 1
         let elapsed = reading - self.clockZero
         return elapsed - elapsed / 1_000_000 * self.partsPerMillion + (self.partsPerMillion > 0 ? 400 : 0)
+    }
+
+    /// The wall clock at a true time.
+    func wallClock(at now: Int) -> UTCTime {
+        UTCTime(nanosecondsSince1970: Int64(1_800_000_000_000_000 + now + self.wallOffset) * 1000)
     }
 
     var isHealthy: Bool {

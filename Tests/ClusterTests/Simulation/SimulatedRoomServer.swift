@@ -21,6 +21,10 @@ struct SimulatedRoomServer {
     static let pingTimeout = 20_000_000
 
     var rooms: [String: Room]
+    /// When the first ghost is noticed.
+    private var firstEnd = Int.max
+
+    init(rooms: [String: Room]) { self.rooms = rooms }
 
     /// Joins; false where the room is full.
     mutating func join(_ room: String, host: Int, visit: Int) -> Bool {
@@ -41,11 +45,14 @@ struct SimulatedRoomServer {
                 self.rooms[room]?.members[index].endsAt = now + Self.pingTimeout
             }
         }
+        self.firstEnd = min(self.firstEnd, now + Self.pingTimeout)
     }
 
     /// Puts out the ghosts whose time is over.
     mutating func clean(at now: Int) {
+        guard now >= self.firstEnd else { return }
         for room in self.rooms.keys { self.rooms[room]?.members.removeAll { $0.endsAt.map { $0 <= now } ?? false } }
+        self.firstEnd = self.rooms.values.flatMap(\.members).compactMap(\.endsAt).min() ?? .max
     }
 
     func isIn(_ room: String, host: Int) -> Bool {

@@ -50,6 +50,11 @@ extension Simulation {
             self.kick(rooms[self.random.pick(0...rooms.count - 1)], host)
         case .recreated: self.recreate()
         case .redefined: self.define(self.roomNames[fault.duration % self.roomNames.count], 2)
+        case .storeSlow: self.etcd.slowUntil = max(self.etcd.slowUntil, self.now + fault.duration)
+        case .bucketFails: self.bucket.failsUntil = max(self.bucket.failsUntil, self.now + fault.duration)
+        case .bucketDamages: self.bucket.damagesUntil = max(self.bucket.damagesUntil, self.now + fault.duration)
+        case .bucketLosesAnswers:
+            self.bucket.losesAnswersUntil = max(self.bucket.losesAnswersUntil, self.now + fault.duration)
         }
     }
 
@@ -118,7 +123,7 @@ extension Simulation {
         }
     }
 
-    /// An empty store; an operator initialises it, and then has each host adopt it.
+    /// An empty store; an operator initialises it, and then has the hosts adopt it.
     private func recreate() {
         guard !self.isRecreated else { return }
         self.isRecreated = true
@@ -129,17 +134,13 @@ extension Simulation {
             self.initialise()
             self.checker.storeDisturbed = self.now
         }
-        self.adoptLater(after: 6_000_000)
-    }
-
-    private func adoptLater(after delay: Int) {
-        self.after(delay) {
-            let id = "cluster-\(self.clusterNumber)"
-            for host in self.hosts where host.clusterID != id {
-                host.clusterID = id
-                host.disturbed = self.now
-                self.give(host, .adopt(id: id))
-            }
+        self.after(6_000_000) {
+            let meta = MetaRecord(
+                id: "cluster-\(self.clusterNumber)",
+                replaced: (1..<self.clusterNumber).map { "cluster-\($0)" }
+            )
+            self.changed(self.etcd.write(ClusterKey.meta.text(cluster: Self.cluster), meta.text))
+            for host in self.hosts { host.disturbed = self.now }
             self.checker.storeDisturbed = self.now
         }
     }

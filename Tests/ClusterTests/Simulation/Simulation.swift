@@ -18,6 +18,20 @@ final class Simulation {
         var kinds = Fault.Kind.allCases
         /// Whether the last minute is without faults, and nothing may happen in it.
         var hasQuietEnd = true
+        /// The faults; from the seed where they are missing.
+        var planned: [Fault]?
+        /// Whether people come and go.
+        var hasCalls = true
+        /// When the rooms are defined.
+        var applied = 0
+        /// The capacity of each host; the number of rooms where it is missing.
+        var capacities: [Int] = []
+        /// The labels of each host; none where they are missing.
+        var labels: [[String: String]] = []
+        /// How much longer each host takes to read what the store says.
+        var slowness: [Int] = []
+        /// More members of the definition of a room, by its number.
+        var members: (Int) -> String = { _ in "" }
     }
 
     let seed: UInt64
@@ -28,6 +42,7 @@ final class Simulation {
     private var queue = EventQueue()
     var random: SeededGenerator
     var etcd = SimulatedEtcd()
+    var bucket = SimulatedBucket()
     var server: SimulatedRoomServer
     let hosts: [SimulatedHost]
     let roomNames: [String]
@@ -36,6 +51,8 @@ final class Simulation {
     private var plannedExpiry = Int.max
     private var visits = 0
     private(set) var inputs = 0
+    /// Whatever happened in simulated time.
+    private(set) var events = 0
     private(set) lazy var checker = Checker(self)
     var isRecreated = false
     /// Takes what happens, to understand a seed.
@@ -47,7 +64,7 @@ final class Simulation {
     init(seed: UInt64, size: Size = Size(), planted: PlantedFault? = nil, faults: [Fault]? = nil) {
         (self.seed, self.size, self.planted) = (seed, size, planted)
         var random = SeededGenerator(seed: seed)
-        self.faults = faults ?? Self.faults(size, &random)
+        self.faults = faults ?? size.planned ?? Self.faults(size, &random)
         // The same call whichever faults are left.
         random = SeededGenerator(seed: seed ^ 0x5EED)
         let names = (0..<size.rooms).map { "room-\($0)" }
@@ -56,7 +73,7 @@ final class Simulation {
         self.hosts = (0..<size.hosts).map { index in
             SimulatedHost(
                 index: index,
-                capacity: size.rooms,
+                capacity: index < size.capacities.count ? size.capacities[index] : size.rooms,
                 clockZero: random.pick(0...1_000_000_000),
                 partsPerMillion: random.pick(-200...200)
             )
@@ -94,19 +111,39 @@ final class Simulation {
     func run() {
         self.initialise()
         for host in self.hosts { self.at(self.random.pick(0...3_000_000)) { self.start(host) } }
-        for name in self.roomNames { self.scheduleCall(name) }
+        if self.size.hasCalls { for name in self.roomNames { self.scheduleCall(name) } }
         for fault in self.faults { self.at(fault.time) { self.begin(fault) } }
         self.at(500_000) { self.sample() }
         while self.checker.violation == nil, let (time, body) = self.queue.next() {
             guard time <= self.size.end else { break }
             self.now = time
+            self.events += 1
             body()
         }
         if self.checker.violation == nil { self.checker.end() }
     }
 
+    /// The seed with the faults that are needed to fail: each is left out in turn.
+    func shortest() -> String {
+        var (faults, violation) = (self.faults, self.violation ?? "")
+        var index = 0
+        while index < faults.count {
+            var fewer = faults
+            fewer.remove(at: index)
+            let simulation = Simulation(seed: self.seed, size: self.size, planted: self.planted, faults: fewer)
+            simulation.run()
+            if let found = simulation.violation {
+                (faults, violation) = (fewer, found)
+            } else {
+                index += 1
+            }
+        }
+        return "seed \(self.seed), \(violation); faults: \(faults)"
+    }
+
     private func sample() {
         self.server.clean(at: self.now)
+        for host in self.hosts { self.upload(host) }
         self.checker.sample()
         self.after(1_000_000) { self.sample() }
     }
@@ -116,12 +153,13 @@ final class Simulation {
     private func key(_ key: ClusterKey) -> String { key.text(cluster: Self.cluster) }
 
     private func definition(_ room: String, _ version: Int) -> String {
-        #"{"room":{"url":"wss://rooms.example/\#(room)","version":\#(version)},"schema":1}"#
+        let members = self.size.members(Int(room.dropFirst("room-".count)) ?? 0)
+        return #"{"room":{"url":"wss://rooms.example/\#(room)","version":\#(version)\#(members)},"schema":1}"#
     }
 
     func initialise() {
         self.changed(self.etcd.write(self.key(.meta), MetaRecord(id: "cluster-\(self.clusterNumber)").text))
-        for room in self.roomNames { self.define(room, 1) }
+        self.at(self.size.applied) { for room in self.roomNames { self.define(room, 1) } }
     }
 
     func define(_ room: String, _ version: Int) {
@@ -150,7 +188,8 @@ final class Simulation {
     private func pump(_ host: SimulatedHost) {
         guard host.watch != nil, !host.isPumping else { return }
         host.isPumping = true
-        self.after(self.random.pick(2_000...60_000)) {
+        let slowness = host.index < self.size.slowness.count ? self.size.slowness[host.index] : 0
+        self.after(self.random.pick(2_000...60_000) + slowness) {
             host.isPumping = false
             guard let watch = host.watch else { return }
             guard self.reaches(host, host.member), self.now >= self.etcd.stalledUntil else {
@@ -215,7 +254,8 @@ final class Simulation {
         {
             request = .transact(StoreTransaction(if: [], then: transaction.success, else: transaction.failure))
         }
-        self.after(self.random.pick(500...15_000)) {
+        let slowness = self.now < self.etcd.slowUntil ? self.random.pick(100_000...700_000) : 0
+        self.after(self.random.pick(500...15_000) + slowness) {
             guard host.isOn, host.links[member] else { return }
             guard
                 let (result, events) = self.etcd.answer(
@@ -270,6 +310,7 @@ final class Simulation {
             record: HostRecord(
                 url: "https://\(host.name)",
                 version: "1",
+                labels: host.index < self.size.labels.count ? self.size.labels[host.index] : [:],
                 capacity: host.capacity,
                 boot: "boot",
                 life: "life-\(host.index)-\(host.life)"
@@ -315,7 +356,7 @@ final class Simulation {
     ) {
         let told = actions.filter { action in
             switch action {
-            case .request(_, .keepAlive, _), .request(_, .list, _), .endWatch, .watch, .examine: false
+            case .request(_, .keepAlive, _), .request(_, .list, _), .endWatch, .watch, .examine, .gather: false
             case .request, .be, .report: true
             }
         }
@@ -350,6 +391,7 @@ final class Simulation {
                 self.give(host, .examined(room: room, revision, .usable(leavesWhenCutOff: false)), life: life)
             }
         case .be(let room, let assignment): self.be(room, assignment, host)
+        case .gather: break
         case .report(let event):
             if case .connected(let id) = event { host.clusterID = id }
             if case .claimed(let room, let epoch, _) = event { host.epochs[room] = max(host.epochs[room] ?? 0, epoch) }
@@ -373,6 +415,7 @@ final class Simulation {
             }
             self.join(room, host)
         } else {
+            host.presences[room]?.pointer = nil
             self.leave(room, host)
         }
     }
@@ -400,17 +443,18 @@ final class Simulation {
             }
             host.presences[room]?.isJoining = false
             host.presences[room]?.visit = self.visits
-            self.checker.joined(room, host)
             self.give(host, .room(room, .joined), life: life)
             self.tellMembers(room)
             guard let assignment = host.presences[room]?.assignment else { return }
-            let segment = (assignment.continues?.segment ?? 0) + 1
+            let last = host.presences[room]?.pointer ?? assignment.continues
             let pointer = RecordingPointer(
-                series: assignment.continues?.series ?? "\(room)-\(assignment.epoch)",
-                segment: segment,
+                series: last?.series ?? "\(room)-\(assignment.epoch)",
+                segment: (last?.segment ?? 0) + 1,
                 recording: "\(room)-\(assignment.epoch)-\(self.visits)",
                 isRecording: true
             )
+            host.presences[room]?.pointer = pointer
+            self.beginPart(pointer, room, epoch: assignment.epoch, host)
             self.give(host, .room(room, .recording(pointer)), life: life)
         }
     }
@@ -431,6 +475,7 @@ final class Simulation {
             self.server.leave(room, host: host.index, visit: visit)
             host.presences[room]?.visit = nil
             host.presences[room]?.isLeaving = false
+            self.endPart(room, host)
             self.checker.left(room, host)
             host.presences[room]?.supersededSince = nil
             self.tellMembers(room)
@@ -453,6 +498,7 @@ final class Simulation {
         guard let visit = host.presences[room]?.visit, host.presences[room]?.isLeaving == false else { return }
         self.server.leave(room, host: host.index, visit: visit)
         host.presences[room]?.visit = nil
+        self.endPart(room, host)
         self.tellMembers(room)
         self.give(host, .room(room, .left))
         if host.presences[room]?.assignment != nil { self.join(room, host) } else { self.leave(room, host) }
@@ -482,6 +528,7 @@ final class Simulation {
         let isUndisturbed = host.links.allSatisfy(\.self) && !host.losesAnswers && self.now > host.disturbed + 5_000_000
         if isUndisturbed { self.checker.hasStopped(life: "life-\(host.index)-\(host.life)") }
         host.machine = nil
+        self.endParts(host)
         host.watch = nil
         host.life += 1
     }
@@ -489,6 +536,7 @@ final class Simulation {
     /// The supervisor ends at once; its workers leave in order.
     func kill(_ host: SimulatedHost) {
         host.machine = nil
+        self.endParts(host)
         host.watch = nil
         host.life += 1
         for room in host.presences.keys.sorted() {
@@ -505,6 +553,7 @@ final class Simulation {
     func powerOff(_ host: SimulatedHost) {
         self.server.abandon(host: host.index, at: self.now)
         host.machine = nil
+        self.endParts(host)
         host.watch = nil
         host.life += 1
         host.presences = [:]

@@ -81,7 +81,9 @@ import Testing
             ("drain", nil, 200, "drain 7200.0 seconds"), ("drain", "{}", 200, "drain 7200.0 seconds"),
             ("drain", #"{"deadlineSeconds":0}"#, 200, "drain 0.0 seconds"),
             ("drain", #"{"deadlineSeconds":-1}"#, 422, nil), ("drain", #"{"deadlineSeconds":1.5}"#, 422, nil),
-            ("drain", #"{"deadline":"2h"}"#, 422, nil), ("undrain", nil, 200, "drain -"),
+            ("drain", #"{"deadlineSeconds":5,"untilRestart":true}"#, 200, "drain 5.0 seconds until restart"),
+            ("drain", #"{"untilRestart":1}"#, 422, nil), ("drain", #"{"deadline":"2h"}"#, 422, nil),
+            ("undrain", nil, 200, "drain -"), ("undrain", #"{"untilRestart":true}"#, 422, nil),
         ] as [(String, String?, Int, String?)]
     )
     func hostsDrain(_ verb: String, _ body: String?, _ status: Int, _ call: String?) async throws {

@@ -14,6 +14,8 @@ final class FakeBackend: ControlBackend {
         var folder = "/nonexistent"
         var calls: [String] = []
         var failure: ControlError?
+        /// The host that has the room `away` and the recording `r9`.
+        var peer: (any ControlPeer)?
         /// Performing waits until this ends.
         var barrier: AsyncStream<Void>?
     }
@@ -56,8 +58,18 @@ final class FakeBackend: ControlBackend {
         if let failure { throw failure }
     }
 
-    func rooms() async -> [RoomResource] {
-        self.state.withLock { $0.rooms.values.sorted { $0.name < $1.name } }
+    func rooms(isLocal: Bool) async -> RoomList {
+        self.state.withLock { state in
+            if isLocal { state.calls.append("rooms of this host") }
+            return RoomList(state.rooms.values.sorted { $0.name < $1.name })
+        }
+    }
+
+    func host(of subject: ControlSubject) async throws(ControlError) -> (any ControlPeer)? {
+        switch subject {
+        case .room("away"), .recording("r9"): self.state.withLock { $0.peer }
+        default: nil
+        }
     }
 
     func room(_ name: String) async throws(ControlError) -> RoomResource {
@@ -114,7 +126,8 @@ final class FakeBackend: ControlBackend {
     }
 
     func recordings(_ query: RecordingQuery) async throws(ControlError) -> RecordingPage {
-        try self.note("recordings \(query.limit) \(query.cursor ?? "-") \(query.room ?? "-") \(query.text ?? "-")")
+        let asked = "recordings \(query.limit) \(query.cursor ?? "-") \(query.room ?? "-") \(query.text ?? "-")"
+        try self.note(asked + (query.isLocal ? " of this host" : ""))
         let all = self.state.withLock { $0.recordings }
         return RecordingPage(recordings: Array(all.prefix(query.limit)), next: all.count > query.limit ? "c&1" : nil)
     }
@@ -198,8 +211,8 @@ final class FakeBackend: ControlBackend {
         return ClusterResource(name: "calls", host: "a", isConnected: true, since: "2026-11-30T01:00:00Z")
     }
 
-    func drain(within time: Duration?) async throws(ControlError) -> ClusterResource {
-        try self.note("drain \(time.map { "\($0)" } ?? "-")")
+    func drain(within time: Duration?, untilRestart: Bool) async throws(ControlError) -> ClusterResource {
+        try self.note("drain \(time.map { "\($0)" } ?? "-")\(untilRestart ? " until restart" : "")")
         return try await self.cluster()
     }
 

@@ -662,6 +662,18 @@ import Timeline
         #expect(try self.left.isEmpty)
     }
 
+    @Test func noSegmentOfASeriesThatIsToBeBroughtTogetherIsDeleted() async throws {
+        let first = try await self.recording(1, segment: 1, .done)
+        let second = try await self.recording(2, segment: 2, ofSeriesFrom: first, .done)
+        _ = try await self.recording(3, .done)
+        self.store.retention.keep(series: [first.id.rawValue: "standup", "another": "x/y"])
+        await self.store.retention.apply(Self.everything)
+        #expect(try self.left == [first.id, second.id])
+        self.store.retention.keep(series: [:])
+        await self.store.retention.apply(Self.everything)
+        #expect(try self.left.isEmpty)
+    }
+
     /// What each segment has of its own does not stand for all of them in one file.
     @Test func noSegmentOfASeriesWhoseExportFailedIsDeleted() async throws {
         let first = try await self.recording(1, segment: 1, .done)

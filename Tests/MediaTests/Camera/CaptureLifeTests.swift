@@ -11,7 +11,7 @@ struct CaptureLifeTests {
         var now: UInt64 = 1_000_000_000_000
         var seen: UInt64 = 100
         /// The sum of video and audio, where they were looked at separately.
-        private var sounds: UInt64 = 1000
+        private var audio: UInt64 = 1000
 
         init(_ kind: CaptureLife.Kind, hasSlate: Bool = true) {
             self.life = CaptureLife(kind, hasSlate: hasSlate)
@@ -38,18 +38,18 @@ struct CaptureLifeTests {
         }
 
         /// A look after this many milliseconds, also at the number of frames; there was audio in that time, or none.
-        mutating func look(after milliseconds: UInt64, pictures: UInt64, hears: Bool = true) -> [CaptureLife.Action] {
-            if hears { self.sounds += 1 }
-            let actions = self.look(after: milliseconds, count: self.sounds)
+        mutating func look(after milliseconds: UInt64, video: UInt64, hears: Bool = true) -> [CaptureLife.Action] {
+            if hears { self.audio += 1 }
+            let actions = self.look(after: milliseconds, count: self.audio)
             guard actions.isEmpty else { return actions }
-            return self.life.lookAtPictures(count: pictures, seen: self.seen, now: self.now)
+            return self.life.lookAtVideo(count: video, seen: self.seen, now: self.now)
         }
 
         /// Waits for the first look that finds something, for this many seconds, while there is audio and no other
         /// frame.
-        mutating func wait(_ seconds: UInt64, pictures: UInt64) -> [CaptureLife.Action] {
+        mutating func wait(_ seconds: UInt64, video: UInt64) -> [CaptureLife.Action] {
             for _ in 0..<seconds * 10 {
-                let actions = self.look(after: 100, pictures: pictures)
+                let actions = self.look(after: 100, video: video)
                 guard actions.isEmpty else { return actions }
             }
             return []
@@ -60,7 +60,7 @@ struct CaptureLifeTests {
             var actions: [CaptureLife.Action] = []
             for _ in 1...8 {
                 self.seen += 1
-                actions += self.look(after: 100, pictures: self.seen)
+                actions += self.look(after: 100, video: self.seen)
             }
             return actions
         }
@@ -76,15 +76,15 @@ struct CaptureLifeTests {
     }
 
     /// A stream whose video stopped, while its audio continues.
-    private static func withoutPictures(hasSlate: Bool = true) -> Told {
+    private static func withoutVideo(hasSlate: Bool = true) -> Told {
         var told = Self.playing(.stream, hasSlate: hasSlate)
-        #expect(told.look(after: 100, pictures: told.seen - 1).isEmpty)
-        #expect(told.look(after: 100, pictures: told.seen).isEmpty)
+        #expect(told.look(after: 100, video: told.seen - 1).isEmpty)
+        #expect(told.look(after: 100, video: told.seen).isEmpty)
         #expect(told.showPictures().isEmpty)
-        #expect(told.look(after: 599, pictures: told.seen).isEmpty)
-        var expected: [CaptureLife.Action] = [.hide(1, .pictures), .tell(.withoutPictures)]
-        if hasSlate { expected.append(.showSlate(.pictures)) }
-        #expect(told.look(after: 1, pictures: told.seen) == expected)
+        #expect(told.look(after: 599, video: told.seen).isEmpty)
+        var expected: [CaptureLife.Action] = [.hide(1, .video), .tell(.withoutVideo)]
+        if hasSlate { expected.append(.showSlate(.video)) }
+        #expect(told.look(after: 1, video: told.seen) == expected)
         return told
     }
 
@@ -207,28 +207,28 @@ struct CaptureLifeTests {
         var told = Self.waiting(.stream)
         #expect(told.look(after: 3000, count: 0) == [.open(2, hides: .everything)])
         _ = told.opened(2, count: 0)
-        let sound = told.life.givenUnseen(pictures: 0, sounds: 50)
-        #expect(told.look(after: 29_999, count: sound).isEmpty)
+        let audio = told.life.givenUnseen(video: 0, audio: 50)
+        #expect(told.look(after: 29_999, count: audio).isEmpty)
         // It is asked again what it has.
-        #expect(told.look(after: 1, count: sound) == [.forgetPrepared, .close(2)])
+        #expect(told.look(after: 1, count: audio) == [.forgetPrepared, .close(2)])
         #expect(told.look(after: 3000, count: 0) == [.open(3, hides: .everything)])
         _ = told.opened(3, count: 0)
-        let both = told.life.givenUnseen(pictures: 1, sounds: 50)
+        let both = told.life.givenUnseen(video: 1, audio: 50)
         #expect(told.look(after: 100, count: both) == [.show(3), .endSlate, .tell(.back)])
     }
 
     @Test(arguments: [true, false])
     func picturesThatStopWhileSoundGoesOnAreHiddenAlone(hasSlate: Bool) {
-        var told = Self.withoutPictures(hasSlate: hasSlate)
+        var told = Self.withoutVideo(hasSlate: hasSlate)
         #expect(told.life.showsSlate == hasSlate && told.life.covered != .everything && told.life.reports == 1)
-        #expect(told.look(after: 29_999, pictures: 0).isEmpty)
+        #expect(told.look(after: 29_999, video: 0).isEmpty)
         let back: [CaptureLife.Action] = hasSlate ? [.show(1), .endSlate, .tell(.back)] : [.show(1), .tell(.back)]
-        #expect(told.look(after: 0, pictures: 1) == back)
+        #expect(told.look(after: 0, video: 1) == back)
         #expect(!told.life.showsSlate)
         // From here on they are counted where they are seen.
         #expect(told.showPictures().isEmpty)
-        #expect(told.look(after: 599, pictures: told.seen).isEmpty)
-        #expect(told.look(after: 1, pictures: told.seen).contains(.tell(.withoutPictures)))
+        #expect(told.look(after: 599, video: told.seen).isEmpty)
+        #expect(told.look(after: 1, video: told.seen).contains(.tell(.withoutVideo)))
         #expect(told.life.reports == 2)
     }
 
@@ -236,24 +236,24 @@ struct CaptureLifeTests {
     func picturesThatStayAwayAreAskedForEverLessOften() {
         var told = Self.playing(.stream)
         // The first one may take longer than the next.
-        #expect(told.look(after: 100, pictures: 50).isEmpty)
-        #expect(told.look(after: 9999, pictures: 50).isEmpty)
-        let missed = told.look(after: 1, pictures: 50)
-        #expect(missed == [.hide(1, .pictures), .tell(.withoutPictures), .showSlate(.pictures)])
+        #expect(told.look(after: 100, video: 50).isEmpty)
+        #expect(told.look(after: 9999, video: 50).isEmpty)
+        let missed = told.look(after: 1, video: 50)
+        #expect(missed == [.hide(1, .video), .tell(.withoutVideo), .showSlate(.video)])
         var number = 1
         for seconds in [30, 60, 120, 240, 480, 600, 600] as [UInt64] {
-            #expect(told.look(after: seconds * 1000 - 1, pictures: 0).isEmpty)
-            #expect(told.look(after: 1, pictures: 0) == [.close(number), .open(number + 1, hides: .pictures)])
+            #expect(told.look(after: seconds * 1000 - 1, video: 0).isEmpty)
+            #expect(told.look(after: 1, video: 0) == [.close(number), .open(number + 1, hides: .video)])
             number += 1
             #expect(told.opened(number).isEmpty)
         }
         // Its audio is heard all the time, and people were notified once.
-        #expect(told.life.covered == .pictures && told.life.reports == 1)
-        #expect(told.look(after: 100, pictures: 1) == [.show(number), .endSlate, .tell(.back)])
+        #expect(told.life.covered == .video && told.life.reports == 1)
+        #expect(told.look(after: 100, video: 1) == [.show(number), .endSlate, .tell(.back)])
         // They came: waits start again.
         #expect(told.showPictures().isEmpty)
-        #expect(told.look(after: 600, pictures: told.seen).first == .hide(number, .pictures))
-        #expect(told.look(after: 30_000, pictures: 0) == [.close(number), .open(number + 1, hides: .pictures)])
+        #expect(told.look(after: 600, video: told.seen).first == .hide(number, .video))
+        #expect(told.look(after: 30_000, video: 0) == [.close(number), .open(number + 1, hides: .video)])
     }
 
     /// A stream that gives a frame each time this many seconds pass, like a time-lapse camera, with a known interval.
@@ -261,13 +261,13 @@ struct CaptureLifeTests {
         var told = Told(.stream)
         _ = told.start()
         _ = told.opened(1, patience: CaptureLife.patience(of: .stream, framesPerSecond: nil))
-        #expect(told.look(after: 100, pictures: told.seen - 1).isEmpty)
-        #expect(told.look(after: 100, pictures: told.seen).isEmpty)
+        #expect(told.look(after: 100, video: told.seen - 1).isEmpty)
+        #expect(told.look(after: 100, video: told.seen).isEmpty)
         // How far apart they are shows with the second one.
-        let missed = told.wait(5, pictures: told.seen)
-        #expect(missed == [.hide(1, .pictures), .tell(.withoutPictures), .showSlate(.pictures)])
-        #expect(told.wait(seconds - 5, pictures: 0).isEmpty)
-        #expect(told.look(after: 100, pictures: 1) == [.show(1), .endSlate, .tell(.back)])
+        let missed = told.wait(5, video: told.seen)
+        #expect(missed == [.hide(1, .video), .tell(.withoutVideo), .showSlate(.video)])
+        #expect(told.wait(seconds - 5, video: 0).isEmpty)
+        #expect(told.look(after: 100, video: 1) == [.show(1), .endSlate, .tell(.back)])
         return told
     }
 
@@ -275,17 +275,17 @@ struct CaptureLifeTests {
     func picturesThatAreRareAreWaitedForOnceThatIsKnown(seconds: UInt64) {
         var told = Self.timeLapse(seconds)
         for _ in 1...20 {
-            #expect(told.wait(seconds, pictures: told.seen).isEmpty)
+            #expect(told.wait(seconds, video: told.seen).isEmpty)
             told.seen += 1
-            #expect(told.look(after: 100, pictures: told.seen).isEmpty)
+            #expect(told.look(after: 100, video: told.seen).isEmpty)
         }
         #expect(!told.life.showsSlate && told.life.reports == 1)
         // Those that stay away are missed: two of them, or a minute.
-        #expect(told.wait(min(2 * seconds, 59), pictures: told.seen).isEmpty)
-        #expect(told.wait(1, pictures: told.seen).contains(.showSlate(.pictures)))
+        #expect(told.wait(min(2 * seconds, 59), video: told.seen).isEmpty)
+        #expect(told.wait(1, video: told.seen).contains(.showSlate(.video)))
         // In the end it is opened again all the same.
-        #expect(told.wait(20 * min(seconds, 29), pictures: 0).isEmpty)
-        #expect(told.wait(30, pictures: 0).contains(.open(2, hides: .pictures)))
+        #expect(told.wait(20 * min(seconds, 29), video: 0).isEmpty)
+        #expect(told.wait(30, video: 0).contains(.open(2, hides: .video)))
     }
 
     @Test(arguments: [40, 100, 500] as [UInt64])
@@ -294,10 +294,10 @@ struct CaptureLifeTests {
         var actions: [CaptureLife.Action] = []
         for _ in 1...3 {
             for _ in 0..<seconds * 10 {
-                actions += told.look(after: 100, pictures: told.life.showsSlate ? 0 : told.seen)
+                actions += told.look(after: 100, video: told.life.showsSlate ? 0 : told.seen)
             }
             told.seen += 1
-            actions += told.look(after: 100, pictures: told.life.showsSlate ? 1 : told.seen)
+            actions += told.look(after: 100, video: told.life.showsSlate ? 1 : told.seen)
         }
         #expect(!actions.contains(.close(1)))
         #expect(!told.life.showsSlate)
@@ -305,16 +305,16 @@ struct CaptureLifeTests {
 
     @Test
     func onePauseMakesNobodyPatientForLong() {
-        var told = Self.withoutPictures()
-        #expect(told.look(after: 20_000, pictures: 0).isEmpty)
-        #expect(told.look(after: 100, pictures: 1) == [.show(1), .endSlate, .tell(.back)])
+        var told = Self.withoutVideo()
+        #expect(told.look(after: 20_000, video: 0).isEmpty)
+        #expect(told.look(after: 100, video: 1) == [.show(1), .endSlate, .tell(.back)])
         var again = told
-        #expect(again.look(after: 40_000, pictures: again.seen).isEmpty)
+        #expect(again.look(after: 40_000, video: again.seen).isEmpty)
         // After a second of frames it is forgotten.
         #expect(told.showPictures().isEmpty)
-        #expect(told.look(after: 599, pictures: told.seen).isEmpty)
-        #expect(told.look(after: 1, pictures: told.seen).first == .hide(1, .pictures))
-        #expect(told.look(after: 30_000, pictures: 0) == [.close(1), .open(2, hides: .pictures)])
+        #expect(told.look(after: 599, video: told.seen).isEmpty)
+        #expect(told.look(after: 1, video: told.seen).first == .hide(1, .video))
+        #expect(told.look(after: 30_000, video: 0) == [.close(1), .open(2, hides: .video)])
     }
 
     @Test
@@ -323,10 +323,10 @@ struct CaptureLifeTests {
         _ = told.ended(1)
         #expect(told.look(after: 3000, count: 0) == [.open(2, hides: .everything)])
         _ = told.opened(2, count: 0, patience: CaptureLife.patience(of: .stream, framesPerSecond: nil))
-        #expect(told.life.givenUnseen(pictures: 0, sounds: 50) == 50)
+        #expect(told.life.givenUnseen(video: 0, audio: 50) == 50)
         #expect(told.look(after: 100, count: 50) == [.show(2), .endSlate, .tell(.back)])
-        #expect(told.wait(39, pictures: told.seen).isEmpty)
-        #expect(told.wait(2, pictures: told.seen).first == .hide(2, .pictures))
+        #expect(told.wait(39, video: told.seen).isEmpty)
+        #expect(told.wait(2, video: told.seen).first == .hide(2, .video))
     }
 
     @Test
@@ -334,65 +334,65 @@ struct CaptureLifeTests {
         var told = Told(.stream)
         _ = told.start()
         _ = told.opened(1, patience: 5_000_000_000)
-        #expect(told.look(after: 100, pictures: 50).isEmpty)
-        #expect(told.look(after: 100, pictures: 51).isEmpty)
+        #expect(told.look(after: 100, video: 50).isEmpty)
+        #expect(told.look(after: 100, video: 51).isEmpty)
         // The last audio comes a bit later.
-        #expect(told.look(after: 100, pictures: 51).isEmpty)
-        #expect(told.look(after: 4999, pictures: 51, hears: false).isEmpty)
-        let silent = told.look(after: 1, pictures: 51, hears: false)
+        #expect(told.look(after: 100, video: 51).isEmpty)
+        #expect(told.look(after: 4999, video: 51, hears: false).isEmpty)
+        let silent = told.look(after: 1, video: 51, hears: false)
         #expect(silent == [.hide(1, .everything), .tell(.silent), .showSlate(.everything)])
     }
 
     @Test
     func soundThatStopsBehindTheSlateOfItsPicturesIsHiddenTooAndHeardAgainAlone() {
-        var told = Self.withoutPictures()
-        #expect(told.look(after: 100, pictures: 0).isEmpty)
-        #expect(told.life.givenUnseen(pictures: 0, sounds: 5) == 5)
-        #expect(told.look(after: 600, pictures: 0, hears: false) == [.hide(1, .everything), .showSlate(.everything)])
+        var told = Self.withoutVideo()
+        #expect(told.look(after: 100, video: 0).isEmpty)
+        #expect(told.life.givenUnseen(video: 0, audio: 5) == 5)
+        #expect(told.look(after: 600, video: 0, hears: false) == [.hide(1, .everything), .showSlate(.everything)])
         #expect(told.life.covered == .everything)
         #expect(told.look(after: 100, count: 1) == [.show(1), .endSlate, .tell(.back)])
         // With frames the rule for hidden passes is unchanged.
-        #expect(told.look(after: 100, pictures: 50).isEmpty)
-        #expect(told.look(after: 100, pictures: 51).isEmpty)
-        #expect(told.life.givenUnseen(pictures: 0, sounds: 5) == 0)
+        #expect(told.look(after: 100, video: 50).isEmpty)
+        #expect(told.look(after: 100, video: 51).isEmpty)
+        #expect(told.life.givenUnseen(video: 0, audio: 5) == 0)
     }
 
     @Test
     func whatFailsBehindTheSlateOfItsPicturesIsReplacedAsAWhole() {
-        var failed = Self.withoutPictures()
+        var failed = Self.withoutVideo()
         let actions = failed.ended(1)
         #expect(actions == [.showSlate(.everything), .forgetPrepared, .close(1), .tell(.failed("broken"))])
-        #expect(failed.look(after: 3000, pictures: 0) == [.open(2, hides: .everything)])
+        #expect(failed.look(after: 3000, video: 0) == [.open(2, hides: .everything)])
         // One that takes long to open because of its video.
-        var slow = Self.withoutPictures()
-        #expect(slow.look(after: 30_000, pictures: 0) == [.close(1), .open(2, hides: .pictures)])
-        #expect(slow.look(after: 4999, pictures: 0).isEmpty)
-        #expect(slow.look(after: 1, pictures: 0) == [.showSlate(.everything)])
+        var slow = Self.withoutVideo()
+        #expect(slow.look(after: 30_000, video: 0) == [.close(1), .open(2, hides: .video)])
+        #expect(slow.look(after: 4999, video: 0).isEmpty)
+        #expect(slow.look(after: 1, video: 0) == [.showSlate(.everything)])
         #expect(slow.opened(2) == [.hide(2, .everything)])
         // A slate that cannot be shown is tried again; the video stays hidden until it comes.
-        var bare = Self.withoutPictures()
+        var bare = Self.withoutVideo()
         bare.life.slateFailed()
         #expect(
-            bare.look(after: 30_000, pictures: 0) == [.showSlate(.pictures), .close(1), .open(2, hides: .pictures)]
+            bare.look(after: 30_000, video: 0) == [.showSlate(.video), .close(1), .open(2, hides: .video)]
         )
         bare.life.slateFailed()
         #expect(bare.opened(2).isEmpty)
-        #expect(bare.look(after: 100, pictures: 1) == [.show(2), .tell(.back)])
+        #expect(bare.look(after: 100, video: 1) == [.show(2), .tell(.back)])
     }
 
     @Test(arguments: [CaptureLife.Kind.file, .device])
     func picturesAloneAreMissedOfStreamsOnly(kind: CaptureLife.Kind) {
         var told = Self.playing(kind)
-        for _ in 1...3 { #expect(told.look(after: 30_000, pictures: 50).isEmpty) }
+        for _ in 1...3 { #expect(told.look(after: 30_000, video: 50).isEmpty) }
         #expect(!told.life.showsSlate)
     }
 
     @Test(arguments: kinds)
     func whatAHiddenPassGives(kind: CaptureLife.Kind) {
         let life = CaptureLife(kind, hasSlate: true)
-        #expect(life.givenUnseen(pictures: nil, sounds: 3) == 3)
-        #expect(life.givenUnseen(pictures: 2, sounds: 3) == 5)
-        #expect(life.givenUnseen(pictures: 0, sounds: 3) == (kind == .stream ? 0 : 3))
+        #expect(life.givenUnseen(video: nil, audio: 3) == 3)
+        #expect(life.givenUnseen(video: 2, audio: 3) == 5)
+        #expect(life.givenUnseen(video: 0, audio: 3) == (kind == .stream ? 0 : 3))
     }
 
     @Test

@@ -75,10 +75,10 @@ struct CaptureTests {
             let pipeline = try CapturePipeline.make(source, mode: nil, settings) { failure.note($0) }
             pipelines.append(pipeline)
             if source.hasVideo {
-                try picture.attach(to: pipeline, sink: CapturePipeline.pictureSink, baseTimeNanoseconds: now)
+                try picture.attach(to: pipeline, sink: CapturePipeline.videoSink, baseTimeNanoseconds: now)
             }
             if source.hasAudio {
-                try sound.attach(to: pipeline, sink: CapturePipeline.soundSink, baseTimeNanoseconds: now)
+                try sound.attach(to: pipeline, sink: CapturePipeline.audioSink, baseTimeNanoseconds: now)
             }
             try pipeline.play(baseTimeNanoseconds: now)
         }
@@ -226,7 +226,7 @@ struct CaptureTests {
         let pipeline = try CapturePipeline.make(source, mode: mode, settings) { failure.note($0) }
         let output = FanOut(startsAtKeyframe: false)
         let now = UInt64(clamping: Runtime.monotonicNanoseconds)
-        try output.attach(to: pipeline, sink: CapturePipeline.pictureSink, baseTimeNanoseconds: now)
+        try output.attach(to: pipeline, sink: CapturePipeline.videoSink, baseTimeNanoseconds: now)
         try pipeline.play()
         let deadline = ContinuousClock.now + .seconds(60)
         while output.count < 20, failure.first == nil, ContinuousClock.now < deadline {
@@ -434,7 +434,7 @@ struct CaptureTests {
             output.count >= pictures + 10 && sound.count >= sounds + 10
         }
         // The test tone of the source, and not the silence of the slate.
-        #expect((camera.soundLevel?.decibels ?? -127) > -60)
+        #expect((camera.audioLevel?.decibels ?? -127) > -60)
         try await self.wait("the source's own pictures") { !camera.showsSlate }
         #expect(camera.graphs.keys.contains("capture slow"))
     }
@@ -615,8 +615,8 @@ struct CaptureTests {
             try await self.wait("\(settings)") { output.count >= pictures + 10 && sound.count >= sounds + 10 }
             #expect(output.count >= pictures + 10 && sound.count >= sounds + 10, "\(settings)")
         }
-        try await self.wait("silence") { camera.soundLevel?.decibels == -127 }
-        #expect(camera.soundLevel?.decibels == -127)
+        try await self.wait("silence") { camera.audioLevel?.decibels == -127 }
+        #expect(camera.audioLevel?.decibels == -127)
     }
 
     @Test

@@ -63,7 +63,7 @@ private final class Followed {
         #expect(rate.follow(Self.limit(400_000), at: Self.second) == .tell)
         #expect(rate.taken().isStepDue)
         #expect(!rate.taken().isStepDue)
-        #expect(rate.fresh.isStepDue && rate.fresh.step == PictureLadder.steps[1])
+        #expect(rate.fresh.isStepDue && rate.fresh.step == VideoLadder.steps[1])
         // All bits are back at once, the frame size in steps.
         #expect(rate.follow(Self.limit(1_000_000), at: 2 * Self.second) == .tell)
         #expect(rate.isReduced)

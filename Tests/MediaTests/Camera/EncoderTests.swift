@@ -164,7 +164,7 @@ extension CaptureTests {
             defer { camera.stop() }
             let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
             defer { try? FileManager.default.removeItem(atPath: storage) }
-            let recorder = RecorderThread(
+            let recorder = RoomRecorder(
                 settings: RecorderSettings(storage: storage, room: "test", host: "here"),
                 logger: quiet
             )

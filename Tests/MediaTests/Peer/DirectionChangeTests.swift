@@ -19,7 +19,7 @@ struct DirectionChangeTests {
     private final class Talk {
         let control = ControlThread(name: "control")
         let camera: CameraSource
-        let recorder: RecorderThread
+        let recorder: RoomRecorder
         let offerer: PeerConnection
         let answerer: PeerConnection
         let offer: SessionDescription
@@ -257,7 +257,7 @@ struct DirectionChangeTests {
         return true
     }
 
-    private func units(of recorder: RecorderThread, exceed limit: UInt64) async -> Bool {
+    private func units(of recorder: RoomRecorder, exceed limit: UInt64) async -> Bool {
         let deadline = ContinuousClock.now + .seconds(60)
         while recorder.status.tracks.count < 2 || recorder.status.tracks.contains(where: { $0.units <= limit }) {
             guard ContinuousClock.now < deadline else { return false }

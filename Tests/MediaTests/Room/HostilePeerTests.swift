@@ -20,7 +20,7 @@ struct HostilePeerTests {
     /// Objects of a test while recorder and camera are in their call.
     private struct Call {
         let room: SharedRoom
-        let recorder: RecorderThread
+        let recorder: RoomRecorder
         let recording: RoomSession
         let sending: RoomSession
 
@@ -46,7 +46,7 @@ struct HostilePeerTests {
         let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
         defer { try? FileManager.default.removeItem(atPath: storage) }
         let control = ControlThread(name: "control")
-        let recorder = RecorderThread(
+        let recorder = RoomRecorder(
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )
@@ -138,7 +138,7 @@ struct HostilePeerTests {
 
     @Test
     func aConnectionThatRefusedItsOfferIsGone() async throws {
-        let recorder = RecorderThread(
+        let recorder = RoomRecorder(
             settings: RecorderSettings(storage: "/nonexistent", room: "test", host: "here"),
             logger: TestSession.logger
         )

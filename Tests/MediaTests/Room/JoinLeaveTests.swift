@@ -65,7 +65,7 @@ struct JoinLeaveTests {
         _ number: UInt64,
         _ sending: PeerConnectionContext,
         _ receiving: PeerConnectionContext,
-        _ recorder: RecorderThread
+        _ recorder: RoomRecorder
     ) async throws {
         let hasData = number.isMultiple(of: 2)
         let (offererEvents, offererFeed) = AsyncStream.makeStream(of: ConnectionEvent.self)

@@ -88,13 +88,13 @@ enum TestSession {
     }()
 
     /// A recorder of the room `test`.
-    static func recorder(in storage: String) -> RecorderThread {
-        RecorderThread(settings: RecorderSettings(storage: storage, room: "test", host: "here"), logger: Self.logger)
+    static func recorder(in storage: String) -> RoomRecorder {
+        RoomRecorder(settings: RecorderSettings(storage: storage, room: "test", host: "here"), logger: Self.logger)
     }
 
     static func context(
         control: ControlThread,
-        recorder: RecorderThread? = nil,
+        recorder: RoomRecorder? = nil,
         camera: CameraSource? = nil,
         preferred: PreferredCodec = .vp8,
         recordsChat: Bool = false,

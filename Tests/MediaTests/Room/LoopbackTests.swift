@@ -20,7 +20,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct LoopbackTests {
     private struct Outcome {
-        var recorder: RecorderThread
+        var recorder: RoomRecorder
         var storage: String
         var recording: RoomSession
         /// Jitter buffers of the recorder, when it was done, by whether they ask for packets that are missing.
@@ -37,11 +37,11 @@ struct LoopbackTests {
         sends: SendSpec = SendSpec(),
         packetsPerLook: Int? = nil,
         alteration: @escaping @Sendable (String) -> String = { $0 },
-        until isDone: @escaping @Sendable (RecorderThread, RoomSession) -> Bool
+        until isDone: @escaping @Sendable (RoomRecorder, RoomSession) -> Bool
     ) async throws -> Outcome {
         let storage = FileManager.default.temporaryDirectory.appending(path: "tapedeck-\(UUID())").path
         let control = ControlThread(name: "control")
-        let recorder = RecorderThread(
+        let recorder = RoomRecorder(
             settings: RecorderSettings(storage: storage, room: "test", host: "here"),
             logger: TestSession.logger
         )
@@ -240,7 +240,7 @@ struct LoopbackTests {
     @Test
     func oneThreadReadsTheConnectionsOfAProcess() async throws {
         let wereShared = Mutex(false)
-        let isDone: @Sendable (RecorderThread, RoomSession) -> Bool = { recorder, _ in
+        let isDone: @Sendable (RoomRecorder, RoomSession) -> Bool = { recorder, _ in
             if ReceivePath.sharedConnections >= 2 { wereShared.withLock { $0 = true } }
             return wereShared.withLock { $0 } && recorder.status.tracks.count == 2
                 && recorder.status.tracks.allSatisfy { $0.duration > .seconds(4) }

@@ -14,9 +14,30 @@ import Testing
 @testable import GStreamer
 @testable import Media
 
+/// Stops the recorder's thread when a recording begins, where it would stand still with a disk that hangs.
+final class HeldRecorder: Sendable {
+    private let begun = DispatchSemaphore(value: 0)
+    private let mayContinue = DispatchSemaphore(value: 0)
+
+    /// For `onEvent` of a recorder.
+    var onEvent: @Sendable (RecorderEvent) -> Void {
+        { event in
+            guard case .started = event else { return }
+            self.begun.signal()
+            self.mayContinue.wait()
+        }
+    }
+
+    /// Whether it has begun to stand still within 20 s.
+    func waits() -> Bool { self.begun.wait(timeout: .now() + 20) == .success }
+
+    /// Lets it continue.
+    func release() { self.mayContinue.signal() }
+}
+
 /// A recorder whose units are made by hand, in a separate storage directory.
 final class RecorderFeed: Sendable {
-    let recorder: RecorderThread
+    let recorder: RoomRecorder
     let storage: String
     /// Now, on the clock of arrivals, when the feed was made.
     let start = Runtime.monotonicNanoseconds
@@ -34,7 +55,15 @@ final class RecorderFeed: Sendable {
         let events = Mutex<[RecorderEvent]>([])
     }
 
-    init(storage: String? = nil, _ change: (inout RecorderSettings) -> Void = { _ in }) throws {
+    /// - Parameters:
+    ///   - thread: records for it.
+    ///   - onEvent: called on the recorder's thread.
+    init(
+        storage: String? = nil,
+        on thread: RecorderThread = .shared,
+        _ change: (inout RecorderSettings) -> Void = { _ in },
+        onEvent: @escaping @Sendable (RecorderEvent) -> Void = { _ in }
+    ) throws {
         try Runtime.initialise()
         self.storage =
             storage ?? FileManager.default.temporaryDirectory.path + "/tapedeck-recorder-\(UUID().uuidString)"
@@ -42,13 +71,15 @@ final class RecorderFeed: Sendable {
         change(&settings)
         let told = Told()
         self.told = told
-        self.recorder = RecorderThread(
+        self.recorder = RoomRecorder(
+            on: thread,
             settings: settings,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        ) {
-            event in
-            told.events.withLock { $0.append(event) }
-        }
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            onEvent: { event in
+                told.events.withLock { $0.append(event) }
+                onEvent(event)
+            }
+        )
     }
 
     deinit { try? FileManager.default.removeItem(atPath: self.storage) }

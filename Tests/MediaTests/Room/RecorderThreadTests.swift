@@ -1,171 +1,82 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+import Dispatch
 import Foundation
-import Logging
-import Matroska
+import Glibc
 import Recording
-import Storage
 import Synchronization
 import Testing
 
 @testable import GStreamer
 @testable import Media
 
-/// The thread around a recording session.
+/// The thread of all recorders.
 @Suite(.timeLimit(.minutes(2)))
 struct RecorderThreadTests {
-    private static func recorder(
-        _ feed: RecorderFeed,
-        onEvent: @escaping @Sendable (RecorderEvent) -> Void
-    ) -> RecorderThread {
-        RecorderThread(
-            settings: RecorderSettings(storage: feed.storage, room: "r", host: "h"),
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
-            onEvent: onEvent
-        )
+    private final class Threads: Sendable {
+        let ids = Mutex<Set<UInt>>([])
     }
 
-    @Test func whatIsKeptWaitsForNobody() async throws {
-        let feed = try RecorderFeed {
-            $0.isAutomatic = false
-            $0.preroll = .seconds(10)
+    @Test func oneThreadRecordsForAllRooms() async throws {
+        let (thread, threads) = (RecorderThread(), Threads())
+        let feeds = try (0..<4).map { _ in
+            try RecorderFeed(on: thread, onEvent: { _ in _ = threads.ids.withLock { $0.insert(UInt(pthread_self())) } })
         }
-        let sound = feed.open(.opus)
-        feed.push(sound, FedUnit.opus, at: -2000, rateHz: 48_000)
-        try await feed.drain(at: -1)
-        #expect(feed.recorder.record() == .done)
-        #expect(feed.written == 2, "the recording is there before the next unit")
-        #expect(feed.recorder.stopRecording() == .finish)
-        // A second recording has nothing of the first.
-        #expect(feed.recorder.record() == .done)
-        #expect(feed.folders.count == 1)
-        feed.recorder.finish(reason: "test")
+        for feed in feeds {
+            let sound = feed.open(.opus)
+            feed.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
+        }
+        for feed in feeds { try await feed.settle { $0.written == 1 } }
+        // A busy machine makes turns long.
+        #expect(threads.ids.withLock { $0.count } == 1 || thread.figures.setAside > 0)
+        for feed in feeds { feed.recorder.finish(reason: "test") }
+        #expect(feeds.allSatisfy { $0.finished.count == 1 })
     }
 
-    @Test func whatWasQueuedIsWrittenBeforeTheEnd() async throws {
-        let feed = try RecorderFeed()
-        let (video, sound) = (feed.open(.vp8), feed.open(.opus))
-        for time in 0..<200 as Range<Int64> {
-            feed.push(video, time == 0 ? FedUnit.keyframe() : FedUnit.frame(), at: time)
-            feed.push(sound, FedUnit.opus, at: time, rateHz: 48_000)
+    @Test func aRoomWhoseDiskHangsHoldsUpNoOther() async throws {
+        let thread = RecorderThread(timeAlone: .zero)
+        let held = HeldRecorder()
+        let slow = try RecorderFeed(on: thread, onEvent: held.onEvent)
+        let others = try (0..<3).map { _ in try RecorderFeed(on: thread) }
+        let sound = slow.open(.opus)
+        slow.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
+        let hangs = await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: held.waits()) }
         }
-        feed.recorder.finish(reason: "test")
-        #expect(feed.finished.map(\.reason) == ["test"], "it is told before finish returns")
-        #expect(feed.written == 400)
-        #expect(feed.recorder.status.phase == .off)
-        #expect(feed.recorder.status.failure == nil)
-        #expect(feed.recorder.takeLag() != nil && feed.recorder.takeLag() == nil)
+        #expect(hangs)
+        for other in others {
+            let sound = other.open(.opus)
+            for time in 0..<50 as Range<Int64> { other.push(sound, FedUnit.opus, at: 20 * time, rateHz: 48_000) }
+        }
+        for time in 1..<50 as Range<Int64> { slow.push(sound, FedUnit.opus, at: 20 * time, rateHz: 48_000) }
+        for other in others { try await other.settle { $0.written == 50 } }
+        #expect(thread.figures.setAside > 0 && slow.written < 2)
+        held.release()
+        try await slow.settle { $0.written == 50 }
+        // It is one of all again when nothing hangs.
+        try await slow.settle { _ in thread.figures.rooms == 4 }
+        for feed in others + [slow] { feed.recorder.finish(reason: "test") }
+        try await slow.settle { _ in thread.figures.rooms == 0 }
     }
 
-    @Test func nobodyWaitsForTheDiskToLearnWhatIsGoingOn() async throws {
-        let feed = try RecorderFeed()
-        let isAsked = DispatchSemaphore(value: 0)
-        let mayGoOn = DispatchSemaphore(value: 0)
-        // The thread stands still where it would with a disk that hangs.
-        let recorder = Self.recorder(feed) { event in
-            guard case .started = event else { return }
-            isAsked.signal()
-            mayGoOn.wait()
-        }
-        let track = ReceivedTrack(
-            participant: "alice",
-            codec: .opus,
-            clockRateHz: 48_000,
-            channels: 2,
-            ssrc: 7,
-            payloadType: 111,
-            connection: 1
-        )
-        _ = recorder.open(track) {}
-        feed.push(1, FedUnit.opus, at: 0, rateHz: 48_000, into: recorder.queue)
-        #expect(isAsked.wait(timeout: .now() + 20) == .success)
-        #expect(recorder.status.phase == .recording)
-        #expect(recorder.status.current?.part == 1)
-        #expect(recorder.status.tracks.map(\.participant) == ["alice"])
-        recorder.named(participant: "alice", "Alice")
-        recorder.presenceChanged(isEmpty: true)
-        for _ in 0..<2000 { recorder.wrote(participant: "alice", "hello", label: "", feed.start) }
-        recorder.close(connection: 1, reason: "left")
-        mayGoOn.signal()
-        recorder.finish(reason: "test")
-        #expect(recorder.status.tracks.map(\.units) == [1])
-        let folder = try #require(feed.folders.first)
-        let journal = try String(contentsOfFile: folder.journalPath, encoding: .utf8)
-        let messages = journal.split(separator: "\n").count { $0.contains("chat-message") }
-        #expect((1000...1024).contains(messages), "those that can be spared are not kept without end")
-    }
-
-    @Test func whoGoesWhileTheRecorderStandsStillLosesNothing() async throws {
-        let feed = try RecorderFeed()
-        let isAsked = DispatchSemaphore(value: 0)
-        let mayGoOn = DispatchSemaphore(value: 0)
-        let recorder = Self.recorder(feed) { event in
-            guard case .started = event else { return }
-            isAsked.signal()
-            mayGoOn.wait()
-        }
-        let tracks = (1...2 as ClosedRange<UInt64>).map { connection in
-            ReceivedTrack(
-                participant: "participant\(connection)",
-                codec: .opus,
-                clockRateHz: 48_000,
-                channels: 2,
-                ssrc: 7,
-                payloadType: 111,
-                connection: connection
-            )
-        }
-        for track in tracks { _ = recorder.open(track) {} }
-        feed.push(1, FedUnit.opus, at: 0, rateHz: 48_000, into: recorder.queue)
-        #expect(isAsked.wait(timeout: .now() + 20) == .success)
-        for time in 1..<100 as Range<Int64> {
-            for track in 1...2 as ClosedRange<UInt64> {
-                feed.push(track, FedUnit.opus, at: 20 * time, rateHz: 48_000, into: recorder.queue)
-            }
-        }
-        recorder.close(connection: 1, reason: "left")
-        recorder.left(participant: "participant1", reason: "left")
-        for time in 100..<200 as Range<Int64> {
-            feed.push(2, FedUnit.opus, at: 20 * time, rateHz: 48_000, into: recorder.queue)
-        }
-        mayGoOn.signal()
-        recorder.finish(reason: "test")
-        let units = Dictionary(uniqueKeysWithValues: recorder.status.tracks.map { ($0.participant, $0.units) })
-        #expect(units == ["participant1": 100, "participant2": 199])
-        let folder = try #require(feed.folders.first)
-        let journal = try String(contentsOfFile: folder.journalPath, encoding: .utf8)
-        let kinds = journal.split(separator: "\n").compactMap { line in
-            ["track-closed", "participant-left"].first { line.contains($0) }
-        }
-        #expect(kinds.sorted() == ["participant-left", "track-closed", "track-closed"], "\(journal)")
-    }
-
-    @Test func ordersAfterTheEndAreAnswered() throws {
-        let feed = try RecorderFeed()
-        _ = feed.open(.vp8)
-        feed.recorder.finish(reason: "test")
-        feed.recorder.finish(reason: "again")
-        #expect(feed.recorder.record() == .nothingRecorded)
-        #expect(!feed.recorder.mark(text: "late"))
-        #expect(feed.recorder.requestKeyframes() == 0)
-        #expect(feed.recorder.lastKeyframe(participant: "alice") == nil)
-        feed.recorder.close(connection: 1, reason: "late")
-        #expect(feed.folders.isEmpty)
-    }
-
-    @Test func aRecorderThatNobodyHasEndsItsThread() async throws {
-        final class Witness: Sendable {}
-        let feed = try RecorderFeed()
-        weak var witness: Witness?
-        do {
-            let present = Witness()
-            witness = present
-            _ = Self.recorder(feed) { _ in withExtendedLifetime(present) {} }
-        }
-        let deadline = ContinuousClock.now + .seconds(20)
-        while witness != nil, ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(5)) }
-        #expect(witness == nil)
-        feed.recorder.finish(reason: "test")
+    @Test func aRoomThatIsAloneWithItsDiskEnds() async throws {
+        let thread = RecorderThread()
+        let held = HeldRecorder()
+        let slow = try RecorderFeed(on: thread, onEvent: held.onEvent)
+        let sound = slow.open(.opus)
+        slow.push(sound, FedUnit.opus, at: 0, rateHz: 48_000)
+        // Who asks for the status has a turn that hangs noticed.
+        try await slow.settle { $0.written < 2 && thread.figures.setAside == 1 }
+        held.release()
+        slow.push(sound, FedUnit.opus, at: 20, rateHz: 48_000)
+        slow.recorder.finish(reason: "test")
+        #expect(slow.written == 2 && slow.finished.count == 1)
+        // Another room has a thread all the same.
+        let next = try RecorderFeed(on: thread)
+        let other = next.open(.opus)
+        next.push(other, FedUnit.opus, at: 0, rateHz: 48_000)
+        next.recorder.finish(reason: "test")
+        #expect(next.written == 1)
     }
 }

@@ -16,6 +16,8 @@ import Testing
 
         let now = Mutex<Int64>(0)
         private let begun = Mutex<[String]>([])
+        /// Rooms that begin to be written, and how many were performed before.
+        let written = Mutex<[(room: String, performed: Int)]>([])
         private let told = Mutex<[Result]>([])
         private let threads = Mutex<Set<ObjectIdentifier>>([])
 
@@ -29,7 +31,7 @@ import Testing
         func round(_ room: String, takes milliseconds: Int64 = 0, behind gate: DispatchSemaphore? = nil)
             -> Synchroniser.Round
         {
-            {
+            Synchroniser.Round(begin: { self.written.withLock { $0.append((room, self.rooms.count)) } }) {
                 self.begun.withLock { $0.append(room) }
                 _ = self.threads.withLock { $0.insert(ObjectIdentifier(Thread.current)) }
                 gate?.wait()
@@ -57,6 +59,9 @@ import Testing
         await log.wait { $0.results.count == 4 }
         #expect(log.results.last == .init(room: "a", cost: .milliseconds(5)))
         #expect(log.threadCount == 1)
+        // Each begins to be written before the first is waited for.
+        #expect(log.written.withLock { $0.map(\.room) } == ["a", "b", "c", "a"])
+        #expect(log.written.withLock { $0.map(\.performed) } == [0, 0, 0, 3])
     }
 
     /// Else a slow disk would be asked again while it is at work for others.

@@ -7,12 +7,15 @@ import Logging
 import Model
 import Observability
 import Storage
+import Synchronization
 
 /// Deletes recordings: those that a policy does not keep, as a `RetentionRound` decides, and those that a client names.
 actor Retention {
     private let context: StoreContext
     private let exports: ExportService
     private let uploads: UploadService
+    /// Series that a host of the cluster is to bring together, and their rooms.
+    private nonisolated let gathered = Mutex<[String: String]>([:])
     /// Recordings that were left to a person the last time, and were logged.
     private var heldBack: Set<RetentionPolicy.HeldBack> = []
     /// Whether the remote did not say what it has, in the present round.
@@ -52,6 +55,10 @@ actor Retention {
             self.tell(round.heldBack)
         }
     }
+
+    /// Keeps the recordings of series that a host of the cluster is to bring together, by the ids of the series, with their rooms;
+    /// never waits.
+    nonisolated func keep(series: [String: String]) { self.gathered.withLock { $0 = series } }
 
     /// Deletes a recording with its files.
     ///
@@ -130,6 +137,10 @@ actor Retention {
                 found.insert(folder.id)
             }
         }
+        for (series, room) in self.gathered.withLock({ $0 }) {
+            let there = try? RecordingSeries.find(series, storage: catalogue.storage, room: room)
+            found.formUnion(there?.segments.map(\.folder.id) ?? [])
+        }
         return found
     }
 
@@ -168,7 +179,7 @@ actor Retention {
         for kept in heldBack where !self.heldBack.contains(kept) {
             let reason =
                 switch kept.obstacle {
-                case .unexported: "an export of it failed or was not ordered"
+                case .unexported: "an export of it or of its series failed, or is not made yet"
                 case .notUploaded: "the remote was not seen to have it as it is here"
                 case .unreadable: "its folder cannot be read"
                 }

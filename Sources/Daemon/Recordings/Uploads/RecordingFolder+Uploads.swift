@@ -8,9 +8,13 @@ import Timeline
 
 extension RecordingFolder {
     /// The files that are uploaded, as they are now; throws if one cannot be seen.
+    ///
+    /// What another host recorded is uploaded there: here it is only what was made of it.
     func files(for spec: UploadSpec) throws(StorageError) -> [UploadObject.File] {
         var files: [UploadObject.File] = []
+        let isGathered = self.gatheredEpoch != nil
         for file in try self.files(isWhole: true) {
+            if isGathered, file.name == "journal.jsonl" || file.name.hasPrefix("tracks/") { continue }
             if let rank = spec.rank(of: file.name), let found = try self.file(file.name, rank: rank) {
                 files.append(found)
             }
@@ -39,10 +43,22 @@ extension RecordingFolder {
     }
 
     /// Where it is uploaded to.
+    ///
+    /// What is made of a recording of another host has a folder that only this host writes, and none that `fetch` takes for the
+    /// recording.
     func place(for spec: UploadSpec) -> String {
         let components = self.path.split(separator: "/").suffix(2).map(String.init)
-        return spec.folder(room: components.first ?? "", name: components.last ?? "")
+        let name = self.gatheredEpoch.map { "\(self.compactStart)-series.\($0).\(self.id)" }
+        return spec.folder(room: components.first ?? "", name: name ?? components.last ?? "")
     }
+
+    /// Whether it is a recording of another host of which nothing was made here: there is nothing to upload.
+    func isOfAnotherHost(_ files: [UploadObject.File]) -> Bool {
+        self.gatheredEpoch != nil && !files.contains { !Self.descriptions.contains($0.name) }
+    }
+
+    /// Files that describe the others.
+    private static let descriptions: Set = ["manifest.json", "certificate.txt", "certificate.txt.sig"]
 
     /// Whether an upload has every file that is wanted, verified and as it is here.
     func isUploaded(_ upload: UploadEntry?, for spec: UploadSpec) throws(StorageError) -> Bool {
@@ -51,6 +67,7 @@ extension RecordingFolder {
             first
         }
         let files = try self.files(for: spec)
+        if self.isOfAnotherHost(files) { return true }
         return files.hasManifest
             && files.allSatisfy { file in
                 verified[file.name].map { $0.bytes == file.bytes && $0.modified == file.modified } ?? false

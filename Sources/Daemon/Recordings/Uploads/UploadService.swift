@@ -59,6 +59,13 @@ actor UploadService {
         if isWanted { self.wake.yield() }
     }
 
+    /// Where recordings are uploaded to at present; `nil` if they are not.
+    ///
+    /// Never waits.
+    nonisolated var remote: (spec: UploadSpec, rclone: Rclone)? {
+        self.shared.withLock { $0.spec }.map { ($0, Rclone($0, environment: self.context.jobs.environment.ofUploads)) }
+    }
+
     /// Uploads until the end of the task, which ends an upload at once: the next life resumes it.
     func run() async {
         await withDiscardingTaskGroup { group in
@@ -189,6 +196,12 @@ actor UploadService {
                 upload.finished = nil
                 try await catalogue.save(upload, due: now.adding(Self.longInterval))
                 throw error
+            }
+            if folder.isOfAnotherHost(files) {
+                upload.objects = []
+                upload.finished = upload.finished ?? now
+                try await catalogue.save(upload, due: nil)
+                return true
             }
             guard files.hasManifest else {
                 upload.finished = nil

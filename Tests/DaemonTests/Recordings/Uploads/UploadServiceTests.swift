@@ -104,6 +104,26 @@ import Timeline
         #expect(self.files(self.place(folder)).count == 5)
     }
 
+    /// The host that recorded it uploads it; what was made here of all has a place that no other host has.
+    @Test func ofARecordingOfAnotherHostOnlyWhatWasMadeHereIsUploaded() async throws {
+        let folder = try await self.recording()
+        try RecordingFolder.markAsGathered(folder.path, epoch: 7)
+        let bare = try self.bench.makeRecording(1)
+        try RecordingFolder.markAsGathered(bare.path, epoch: 7)
+        try await self.bench.catalogue.refresh(bare)
+        try await self.bench.catalogue.exportsOrdered(of: bare.id)
+        self.store.uploads.use(self.spec)
+        let event = try await self.store.running { try #require(await self.bench.next(.uploadFinished)) }
+        #expect(event.recording == folder.id.rawValue)
+        let names = self.files(self.remote).filter { $0.value.count > 0 }.keys
+        let place = "standup/\(folder.place(for: self.spec).split(separator: "/")[1])"
+        let own = "\(place)/\(folder.compactStart)-series.7.\(folder.id)"
+        #expect(Set(names) == ["\(own)/call.mkv", "\(own)/certificate.txt", "\(own)/manifest.json"])
+        // Nothing of the other is to be uploaded, and nothing keeps it.
+        await self.store.retention.apply(Self.everything, uploads: self.spec)
+        #expect(RecordingFolder.isGone(folder.path) && RecordingFolder.isGone(bare.path))
+    }
+
     /// As after an export by hand, or with an older catalogue.
     @Test func whatIsNotThereAsItIsHereIsKeptAndUploadedAgain() async throws {
         let folder = try await self.recording()
