@@ -241,7 +241,8 @@ final class CaptureFeed: Sendable {
             let actions = state.life.look(count: count, seen: seen, now: Self.now)
             guard actions.isEmpty, self.source.hasVideo, self.source.hasAudio else { return actions }
             let video = (state.unseen?.video ?? self.video).count
-            return state.life.lookAtVideo(count: video, seen: self.video.count, now: Self.now)
+            let ofVideo = state.life.lookAtVideo(count: video, seen: self.video.count, now: Self.now)
+            return ofVideo.isEmpty ? state.life.lookAtAudio(count: self.audio.count, now: Self.now) : ofVideo
         }
         guard let actions else { return }
         for action in actions { self.perform(action) }
@@ -375,6 +376,8 @@ final class CaptureFeed: Sendable {
         case .silent: self.log(.error, "a source gives nothing: its slate is shown until it does", nil)
         case .withoutVideo:
             self.log(.error, "a source gives audio and no video: its slate is shown until video comes", nil)
+        case .withoutAudio:
+            self.log(.error, "a source gives video and no audio: it is opened again until audio comes", nil)
         case .slow: self.log(.error, "a source does not open: its slate is shown until it gives something", nil)
         case .brokeOff(let message): self.log(.warning, "a file broke off: it starts over", message)
         case .back: self.log(.notice, "a source is open again", nil)

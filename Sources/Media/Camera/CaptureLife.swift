@@ -63,6 +63,8 @@ struct CaptureLife: Sendable, Hashable {
         case silent
         /// Its audio continues and its video does not.
         case withoutVideo
+        /// Its video comes and no audio ever did.
+        case withoutAudio
         /// It is being opened, and that takes long.
         case slow
         /// A file broke off and starts over.
@@ -77,6 +79,14 @@ struct CaptureLife: Sendable, Hashable {
         /// That opening it takes long, and not yet what came of it.
         case slowness
         case trouble
+    }
+
+    /// Whether audio of a pass has come.
+    private enum Audio: Sendable, Hashable {
+        case unknown
+        /// Not yet: where the count stood, and since when.
+        case awaited(UInt64, since: UInt64)
+        case came
     }
 
     private enum State: Sendable, Hashable {
@@ -102,13 +112,14 @@ struct CaptureLife: Sendable, Hashable {
     private static let deviceLimit: UInt64 = 10_000_000_000
     /// The same for a stream: a sender may pause, but GStreamer may also have failed to link what a server gives, in silence.
     private static let streamLimit: UInt64 = 30_000_000_000
-    /// The first frame may be this far behind the audio: one that begins with a keyframe must come.
+    /// The first frame may be this far behind the audio, as one that begins with a keyframe must come; and the audio behind it.
     private static let firstFramePatience: UInt64 = 10_000_000_000
     /// Frames are missed while the audio pauses no longer than this: in front of a network that is gone both stop, if not
     /// at the same instant.
     private static let audioPause: UInt64 = 1_000_000_000
-    /// Waits for frames double from `streamLimit` up to this: they may be off for good, and asking again interrupts the audio.
-    private static let longestVideoLimit: UInt64 = 600_000_000_000
+    /// Waits for frames, or for audio, double from `streamLimit` up to this: they may be off for good, and asking again interrupts
+    /// the other.
+    private static let longestLimit: UInt64 = 600_000_000_000
     /// So many frames that do not come are not rare, they are missing.
     private static let missingFrames: UInt64 = 20
     private static let deviceRetryDelay: UInt64 = 1_000_000_000
@@ -133,6 +144,11 @@ struct CaptureLife: Sendable, Hashable {
     private var gaps = VideoGaps()
     /// How often in a row a source was opened again for its frames.
     private var videoTries: UInt64 = 0
+    private var audio = Audio.unknown
+    /// Whether it was reported that there is video without audio, and no audio has come since.
+    private var lacksAudio = false
+    /// How often in a row a source was opened again for its audio.
+    private var audioTries: UInt64 = 0
     /// In whose place the slate is shown.
     private(set) var covered: Part?
     /// How often something wrong was reported.
@@ -315,6 +331,37 @@ struct CaptureLife: Sendable, Hashable {
         }
     }
 
+    /// Takes how much audio has come where that of the present pass goes, of a source that gives video as well; after looks
+    /// that found nothing to do.
+    ///
+    /// An RTSP server that does not have the audio yet describes none, and must be asked again. Audio that came once may pause:
+    /// a microphone may be muted.
+    mutating func lookAtAudio(count: UInt64, now: UInt64) -> [Action] {
+        guard self.kind == .stream, case .open(let number, let liveness) = self.state, !liveness.isHidden else {
+            return []
+        }
+        switch self.audio {
+        case .came: return []
+        case .unknown: self.audio = .awaited(count, since: now)
+        case .awaited(let before, let since):
+            if count > before {
+                defer { (self.audio, self.lacksAudio, self.audioTries) = (.came, false, 0) }
+                return self.lacksAudio ? [.tell(.back)] : []
+            }
+            let pause = now > since ? now - since : 0
+            if pause >= min(Self.longestLimit, Self.streamLimit << min(16, self.audioTries)) {
+                self.audioTries += 1
+                return [.close(number), self.open(now, hides: self.covered, isAgain: false)]
+            }
+            if !self.lacksAudio, pause >= Self.firstFramePatience {
+                self.lacksAudio = true
+                self.reports += 1
+                return [.tell(.withoutAudio)]
+            }
+        }
+        return []
+    }
+
     /// Takes that there is no slate to show after all.
     mutating func slateFailed() {
         self.covered = nil
@@ -374,15 +421,15 @@ struct CaptureLife: Sendable, Hashable {
     ///
     /// - Parameter hasGiven: Whether the pass gave some: whether they are rare shows with the next ones.
     private func videoLimit(hasGiven: Bool) -> UInt64 {
-        if hasGiven, !self.gaps.isKnown { return Self.longestVideoLimit }
+        if hasGiven, !self.gaps.isKnown { return Self.longestLimit }
         let usual = Self.streamLimit << min(16, self.videoTries)
         let missing = (hasGiven ? Self.missingFrames : 2) * self.gaps.longest
-        return min(Self.longestVideoLimit, max(usual, missing))
+        return min(Self.longestLimit, max(usual, missing))
     }
 
     private mutating func open(_ now: UInt64, hides part: Part?, isAgain: Bool) -> Action {
         self.number += 1
-        self.video = nil
+        (self.video, self.audio) = (nil, .unknown)
         self.state = .opening(self.number, since: now, hides: part, isAgain: isAgain)
         return .open(self.number, hides: part)
     }
@@ -390,7 +437,7 @@ struct CaptureLife: Sendable, Hashable {
     private mutating func failed(_ number: Int, _ message: String, hasGiven: Bool, _ now: UInt64) -> [Action] {
         if hasGiven { (self.failures, self.told) = (0, .nothing) }
         self.failures += 1
-        (self.video, self.videoTries) = (nil, 0)
+        (self.video, self.videoTries, self.audioTries) = (nil, 0, 0)
         self.state = .waiting(until: now + self.retryDelay)
         // No task waits for a device to close. What was opened in advance is the file as it was then.
         return self.cover(.everything) + [.forgetPrepared, .close(number)] + self.report(.failed(message))

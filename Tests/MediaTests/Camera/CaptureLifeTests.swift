@@ -45,6 +45,12 @@ struct CaptureLifeTests {
             return self.life.lookAtVideo(count: video, seen: self.seen, now: self.now)
         }
 
+        /// A look at the audio alone, after this many milliseconds.
+        mutating func listen(after milliseconds: UInt64, audio: UInt64) -> [CaptureLife.Action] {
+            self.now += milliseconds * 1_000_000
+            return self.life.lookAtAudio(count: audio, now: self.now)
+        }
+
         /// Waits for the first look that finds something, for this many seconds, while there is audio and no other
         /// frame.
         mutating func wait(_ seconds: UInt64, video: UInt64) -> [CaptureLife.Action] {
@@ -254,6 +260,43 @@ struct CaptureLifeTests {
         #expect(told.showPictures().isEmpty)
         #expect(told.look(after: 600, video: told.seen).first == .hide(number, .video))
         #expect(told.look(after: 30_000, video: 0) == [.close(number), .open(number + 1, hides: .video)])
+    }
+
+    /// An RTSP server may have described the video alone.
+    @Test
+    func audioThatNeverCameIsAskedForEverLessOften() {
+        var told = Self.playing(.stream)
+        #expect(told.listen(after: 0, audio: 7).isEmpty)
+        #expect(told.listen(after: 9999, audio: 7).isEmpty)
+        #expect(told.listen(after: 1, audio: 7) == [.tell(.withoutAudio)])
+        #expect(told.life.reports == 1 && !told.life.showsSlate)
+        #expect(told.listen(after: 19_999, audio: 7).isEmpty)
+        #expect(told.listen(after: 1, audio: 7) == [.close(1), .open(2, hides: nil)])
+        var number = 2
+        for seconds in [60, 120, 240, 480, 600, 600] as [UInt64] {
+            #expect(told.opened(number).isEmpty)
+            #expect(told.listen(after: 0, audio: 7).isEmpty)
+            #expect(told.listen(after: seconds * 1000 - 1, audio: 7).isEmpty)
+            #expect(told.listen(after: 1, audio: 7) == [.close(number), .open(number + 1, hides: nil)])
+            number += 1
+        }
+        // The operator was notified once.
+        #expect(told.life.reports == 1)
+        #expect(told.opened(number).isEmpty)
+        #expect(told.listen(after: 0, audio: 7).isEmpty)
+        #expect(told.listen(after: 100, audio: 8) == [.tell(.back)])
+        // It may pause from now on.
+        #expect(told.listen(after: 3_600_000, audio: 8).isEmpty)
+        // The next pass is waited for as the first one was.
+        #expect(told.ended(number).contains(.close(number)))
+        #expect(told.look(after: 3000, count: 0) == [.open(number + 1, hides: .everything)])
+    }
+
+    @Test(arguments: [CaptureLife.Kind.file, .device])
+    func onlyStreamsAreAskedForAudioAgain(kind: CaptureLife.Kind) {
+        var told = Self.playing(kind)
+        #expect(told.listen(after: 0, audio: 7).isEmpty)
+        #expect(told.listen(after: 3_600_000, audio: 7).isEmpty)
     }
 
     /// A stream that gives a frame each time this many seconds pass, like a time-lapse camera, with a known interval.
