@@ -45,12 +45,12 @@ class Service:
         user = self.user if user is None else user
         return f"{self.scheme}://{user}127.0.0.1:{self.port}/" + "/".join(path)
 
-    def participants(self, count=1):
-        """Ids of those who are sent with video and audio, when there are so many."""
+    def participants(self, count=1, streams=2):
+        """Ids of those who are sent with so many streams, video and audio, when there are so many."""
         def are_there():
             outputs = self.daemon.room("standup")["status"].get("outputs") or []
             sessions = [session for output in outputs if output["name"] == "rtsp participants"
-                        for session in output["sessions"] if len(session["streams"]) == 2]
+                        for session in output["sessions"] if len(session["streams"]) == streams]
             return [session["participant"] for session in sessions] if len(sessions) >= count else None
         return self.daemon.wait_for("participants", are_there, LIMIT)
 
@@ -355,6 +355,23 @@ def test_a_stream_of_an_rtsp_server_is_sent_as_a_camera(stage):
     notes.wait_for("pictures again", "video", lambda frame: frame["spread"] > 10 and not is_slate(frame))
     assert camera.end() in (0, 130), camera.story()
     assert PASSWORD not in camera.messages, camera.story()
+
+
+def test_a_stream_that_has_no_audio_yet_is_asked_again(stage):
+    server = stage.serve()
+    stage.tapedeck("camera", room_url(server, ROOM), "--codec", "vp8", "--video", "test", "--audio", "none", "--size", "320x180")
+    service = Service(stage, server, {"video": True})
+    participant, = service.participants(streams=1)
+    service.wait_for_path("standup", participant)
+    source = service.url("standup", participant)
+    rooms = stage.room_server(5)
+    notes = Notes(stage.folder / "notes.jsonl")
+    stage.aiortc(rooms, ROOM, "--receive", "--notes", notes.path)
+    camera = stage.tapedeck("camera", room_url(rooms, ROOM), "--video", source, "--audio", source, "--size", "320x180",
+                            "--codec", "vp8")
+    notes.wait_for("pictures", "video", lambda frame: frame["spread"] > 10 and not is_slate(frame))
+    camera.wait_for("word of the audio", lambda: "a source gives video and no audio" in camera.messages)
+    notes.wait_for("the same pictures", "video", lambda frame: frame["spread"] > 10 and not is_slate(frame))
 
 
 def make_authority(folder):
