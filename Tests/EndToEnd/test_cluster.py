@@ -369,3 +369,12 @@ def test_mistakes_in_rooms_are_told_and_change_nothing(stage):
     unknown = stage.run_tapedeck("rooms", "delete", "good", "better", "--config", member.path)
     assert unknown.exit_code == 2 and "has no room better" in unknown.messages, unknown.story()
     assert "good" in run(stage, "rooms", "get", "--config", member.path)
+    # Standard input is read as a file is.
+    for text, code, said in (("rooms:\n  good: { url: 'socketio+http://h/1' }\n", 0, "unchanged good"),
+                             ("rooms:\n  bad: { url: 'socketio+http://h/2', cots: 1 }\n", 2,
+                              'standard input:2:38: rooms.bad.cots: unknown key; did you mean "cost"?'),
+                             ("", 2, "standard input: ")):
+        piped = stage.tapedeck("rooms", "apply", "-f", "-", "--config", member.path)
+        piped.process.stdin.write(text.encode())
+        piped.process.stdin.close()
+        assert piped.wait() == code and said in piped.output + piped.messages, piped.story()
