@@ -321,6 +321,13 @@ def test_init_names_members_that_are_not_of_the_etcd(stage):
         assert "does not answer: http://127.0.0.1" in made.messages, made.story()
 
 
+def test_hosts_that_refuse_each_other_are_told_apart_before_they_run(stage):
+    member = host(stage, "http://127.0.0.1:2379", "a", api={"token": "token-of-the-operators"}, url="http://192.0.2.1:8330")
+    checked = stage.run_tapedeck("run", "--check", "--config", member.path)
+    assert checked.exit_code == 2 and re.search(
+        r":\d+:\d+: cluster.token: missing: the API asks for a token, so that the other hosts are refused", checked.messages), checked.story()
+
+
 def test_a_second_daemon_with_the_name_of_a_host_takes_nothing_and_says_so(stage):
     server = stage.room_server(5)
     etcd = stage.etcd()
