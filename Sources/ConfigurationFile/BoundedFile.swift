@@ -14,7 +14,15 @@ enum BoundedFile {
 
     /// The text of a regular file in UTF-8; a byte order mark at its beginning is left out.
     static func text(path: String, maximumBytes: Int) throws(Failure) -> String {
-        let bytes = try Self.bytes(path: path, maximumBytes: maximumBytes)
+        try Self.text(try Self.bytes(path: path, maximumBytes: maximumBytes))
+    }
+
+    /// The text that an open file has left, read to its end, as `text(path:)` reads a file.
+    static func text(descriptor: Int32, maximumBytes: Int) throws(Failure) -> String {
+        try Self.text(try Self.bytes(descriptor: descriptor, maximumBytes: maximumBytes))
+    }
+
+    private static func text(_ bytes: [UInt8]) throws(Failure) -> String {
         if bytes.starts(with: [0xFF, 0xFE]) || bytes.starts(with: [0xFE, 0xFF]) {
             throw Failure(reason: "is UTF-16; UTF-8 is needed", isContents: true)
         }
@@ -35,6 +43,10 @@ enum BoundedFile {
         guard status.st_mode & S_IFMT == S_IFREG else {
             throw Failure(reason: status.st_mode & S_IFMT == S_IFDIR ? "is a directory" : "is not a regular file")
         }
+        return try Self.bytes(descriptor: descriptor, maximumBytes: maximumBytes)
+    }
+
+    private static func bytes(descriptor: Int32, maximumBytes: Int) throws(Failure) -> [UInt8] {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16 << 10)
         while true {

@@ -65,10 +65,20 @@ extension DaemonConfiguration {
     }
 
     static func text(path: String) throws(ConfigurationError) -> String {
-        do {
-            return try BoundedFile.text(path: path, maximumBytes: Self.maximumBytes)
+        try Self.text(of: path) { () throws(BoundedFile.Failure) in
+            try BoundedFile.text(path: path, maximumBytes: Self.maximumBytes)
+        }
+    }
+
+    /// A text from where `read` has it; `file` is the name of that place, for messages.
+    static func text(
+        of file: String,
+        _ read: () throws(BoundedFile.Failure) -> String
+    ) throws(ConfigurationError) -> String {
+        do throws(BoundedFile.Failure) {
+            return try read()
         } catch {
-            let problem = ConfigurationProblem(file: path, key: "", message: error.reason)
+            let problem = ConfigurationProblem(file: file, key: "", message: error.reason)
             throw ConfigurationError(error.isContents ? .invalid : .unreadable, [problem])
         }
     }

@@ -18,6 +18,20 @@ public struct SharedRooms: Sendable {
         try self.init(text: try DaemonConfiguration.text(path: path), file: path, values: values)
     }
 
+    /// Reads an open file to its end, such as standard input, as `init(path:)` reads a file; waits for the end.
+    ///
+    /// - Parameter name: its name, for messages.
+    public init(
+        descriptor: Int32,
+        name: String,
+        values: any ValueSource = ProcessValueSource()
+    ) throws(ConfigurationError) {
+        let text = try DaemonConfiguration.text(of: name) { () throws(BoundedFile.Failure) in
+            try BoundedFile.text(descriptor: descriptor, maximumBytes: DaemonConfiguration.maximumBytes)
+        }
+        try self.init(text: text, file: name, values: values)
+    }
+
     /// Reads a text as `init(path:)` reads a file.
     public init(
         text: String,

@@ -82,6 +82,27 @@ import Yams
         #expect(Self.paths(root, RootKeys.table).sorted() == RootKeys.table.paths)
     }
 
+    /// The host runs all the same, and shares rooms.
+    @Test(arguments: [
+        ("192.0.2.1", "token: 0123456789abcdef", "", true),
+        ("192.0.2.1", "token: 0123456789abcdef", "token: 0123456789abcdef", false),
+        ("192.0.2.1", "tokens: [{ name: t, value: 0123456789abcdef, scopes: [read] }]", "", true),
+        ("127.0.0.1", "token: 0123456789abcdef", "", false),
+        ("127.0.0.1", "token: 0123456789abcdef", "url: \"http://192.0.2.1\"", true),
+        ("127.0.0.1", "", "url: \"http://192.0.2.1\"", false),
+    ])
+    func hostsThatRefuseEachOtherAreFound(_ host: String, _ tokens: String, _ cluster: String, _ isTold: Bool) throws {
+        let text = """
+            api: { listen: "\(host):8330", \(tokens) }
+            cluster: { name: c, host: a, etcd: ["http://h"], capacity: 1, \(cluster) }
+            """
+        let problems = try configuration(text).problemsBetweenHosts(file: "f")
+        let line =
+            "f: cluster.token: missing: the API asks for a token, so that the other hosts are refused; accepted: a token that "
+            + "all hosts of the cluster have"
+        #expect(problems.map(\.description) == (isTold ? [line] : []))
+    }
+
     @Test func theSchemaHasEveryKeyAndNoOther() throws {
         let schema = try JSONValue(parsing: try packageText("docs/tapedeck.schema.json"))
         #expect(Set(Self.schemaPaths(schema, of: schema)).sorted() == RootKeys.table.paths)

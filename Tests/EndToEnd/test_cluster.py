@@ -321,6 +321,13 @@ def test_init_names_members_that_are_not_of_the_etcd(stage):
         assert "does not answer: http://127.0.0.1" in made.messages, made.story()
 
 
+def test_hosts_that_refuse_each_other_are_told_apart_before_they_run(stage):
+    member = host(stage, "http://127.0.0.1:2379", "a", api={"token": "token-of-the-operators"}, url="http://192.0.2.1:8330")
+    checked = stage.run_tapedeck("run", "--check", "--config", member.path)
+    assert checked.exit_code == 2 and re.search(
+        r":\d+:\d+: cluster.token: missing: the API asks for a token, so that the other hosts are refused", checked.messages), checked.story()
+
+
 def test_a_second_daemon_with_the_name_of_a_host_takes_nothing_and_says_so(stage):
     server = stage.room_server(5)
     etcd = stage.etcd()
@@ -369,3 +376,12 @@ def test_mistakes_in_rooms_are_told_and_change_nothing(stage):
     unknown = stage.run_tapedeck("rooms", "delete", "good", "better", "--config", member.path)
     assert unknown.exit_code == 2 and "has no room better" in unknown.messages, unknown.story()
     assert "good" in run(stage, "rooms", "get", "--config", member.path)
+    # Standard input is read as a file is.
+    for text, code, said in (("rooms:\n  good: { url: 'socketio+http://h/1' }\n", 0, "unchanged good"),
+                             ("rooms:\n  bad: { url: 'socketio+http://h/2', cots: 1 }\n", 2,
+                              'standard input:2:38: rooms.bad.cots: unknown key; did you mean "cost"?'),
+                             ("", 2, "standard input: ")):
+        piped = stage.tapedeck("rooms", "apply", "-f", "-", "--config", member.path)
+        piped.process.stdin.write(text.encode())
+        piped.process.stdin.close()
+        assert piped.wait() == code and said in piped.output + piped.messages, piped.story()

@@ -175,3 +175,22 @@ extension ClusterConfiguration {
         return (tls.value(ClusterKeys.TLS.authority), hasIdentity ? TLSFiles(reading: tls) : nil)
     }
 }
+
+extension DaemonConfiguration {
+    /// What other hosts of the cluster cannot do with the API of this one, though they reach it; no reason not to run.
+    ///
+    /// - Parameter file: the file's name, for messages.
+    public func problemsBetweenHosts(file: String) -> [ConfigurationProblem] {
+        guard let cluster = self.cluster, cluster.token == nil, !self.api.tokens.isEmpty,
+            let url = WebURL(cluster.url), !IPAddress.isLoopback(host: url.host)
+        else { return [] }
+        return [
+            ConfigurationProblem(
+                file: file,
+                key: "\(ClusterKeys.section).\(ClusterKeys.token.name)",
+                message: "missing: the API asks for a token, so that the other hosts are refused",
+                accepted: "a token that all hosts of the cluster have"
+            )
+        ]
+    }
+}

@@ -4,6 +4,7 @@ import ArgumentParser
 import Basics
 import Cluster
 import ConfigurationFile
+import Glibc
 import Terminal
 
 /// What a command did with a room of a cluster.
@@ -35,10 +36,11 @@ struct ApplyRoomsCommand: AsyncParsableCommand {
             of the cluster stay as they are. Keep the file: an etcd that is lost needs it again. References such as ${file:/path} are looked up by the host that runs a room.
 
             Example: tapedeck rooms apply -f rooms.yaml --dry-run
+            Example: tapedeck rooms apply -f - <rooms.yaml
             """
     )
 
-    @Option(name: .shortAndLong, help: "A YAML or JSON file with a mapping rooms.")
+    @Option(name: .shortAndLong, help: "A YAML or JSON file with a mapping rooms; - reads standard input.")
     var file: String
 
     @Flag(help: "Say what would change, and change nothing.")
@@ -47,12 +49,20 @@ struct ApplyRoomsCommand: AsyncParsableCommand {
     @OptionGroup var cluster: ConfigurationOptions
     @OptionGroup var common: CommonOptions
 
+    private static let standardInput = "standard input"
+    private var isStandardInput: Bool { self.file == "-" }
+
     mutating func run() async throws {
         let rooms: SharedRooms
         do throws(ConfigurationError) {
-            rooms = try SharedRooms(path: self.file)
+            if self.isStandardInput {
+                rooms = try SharedRooms(descriptor: STDIN_FILENO, name: Self.standardInput)
+            } else {
+                rooms = try SharedRooms(path: self.file)
+            }
         } catch {
-            let lines = ["the file has errors"] + error.problems.map(\.description)
+            let place = self.isStandardInput ? Self.standardInput : "the file"
+            let lines = ["\(place) has errors"] + error.problems.map(\.description)
             throw CommandFailure(.usage, lines.joined(separator: "\n"))
         }
         let store = try ClusterStore(self.cluster)

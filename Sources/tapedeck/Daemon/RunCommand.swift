@@ -122,6 +122,7 @@ struct RunCommand: AsyncParsableCommand {
             rooms = configuration.rooms.count
             problems += PipelinesCommand.problems(of: configuration, pipelines, file: path)
             problems += Self.exportProblems(configuration, path) + PipelinesCommand.problems(of: pipelines)
+            problems += configuration.problemsBetweenHosts(file: path)
         } catch {
             problems += error.problems
         }
