@@ -170,9 +170,10 @@ final class Checker {
     private func begunMove(_ room: String, _ name: String, _ id: String) {
         // A claim that is put again says the same.
         guard self.begun.insert("\(self.generation) \(room) \(name) \(id)").inserted else { return }
-        // What it began while it drained, or in the store before, continues.
+        // What it began while it drained, or in the store before, continues, also once a full store takes it.
+        let disturbed = max(self.storeDisturbed, self.simulation.etcd.fullUntil)
         guard let host = self.host(name), !host.isDraining, self.now > host.drainedAt + 15_000_000,
-            self.now > self.storeDisturbed + 25_000_000
+            self.now > disturbed + 25_000_000
         else { return }
         self.movesSeen += 1
         self.moves = self.moves.filter { $0 > self.now - 59_000_000 } + [self.now]
@@ -215,7 +216,7 @@ final class Checker {
         self.keys[key] = host.name
     }
 
-    func left(_ room: String, _ host: SimulatedHost) {
+    func wasMember(of room: String, _ host: SimulatedHost) {
         self.memberAt["\(room) \(host.name)"] = self.now
     }
 

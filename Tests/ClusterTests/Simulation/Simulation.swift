@@ -443,6 +443,7 @@ final class Simulation {
             }
             host.presences[room]?.isJoining = false
             host.presences[room]?.visit = self.visits
+            self.checker.wasMember(of: room, host)
             self.give(host, .room(room, .joined), life: life)
             self.tellMembers(room)
             guard let assignment = host.presences[room]?.assignment else { return }
@@ -476,7 +477,7 @@ final class Simulation {
             host.presences[room]?.visit = nil
             host.presences[room]?.isLeaving = false
             self.endPart(room, host)
-            self.checker.left(room, host)
+            self.checker.wasMember(of: room, host)
             host.presences[room]?.supersededSince = nil
             self.tellMembers(room)
             self.gone(room, host, life)
