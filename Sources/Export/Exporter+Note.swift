@@ -31,12 +31,15 @@ extension Exporter {
         return try Self.note(report, of: subject, contents: contents, digest)
     }
 
-    /// - Parameter digest: the export as it was read back just now.
+    /// - Parameters:
+    ///   - digest: the export as it was read back just now.
+    ///   - readings: what was gathered of the recording's track files while they were read for it.
     static func note(
         _ report: ExportReport,
         of subject: ExportSubject,
         contents known: RecordingContents?,
-        _ digest: Certificate.FileDigest?
+        _ digest: Certificate.FileDigest?,
+        readings: [String: TrackReading] = [:]
     ) throws(ExportError) -> ExportReport {
         var report = report
         var warnings: [String] = []
@@ -53,6 +56,7 @@ extension Exporter {
                 contents,
                 folder,
                 earlier: earlier,
+                readings: readings,
                 export: index == 0 ? digest : nil
             )
             if index == 0, case .series(let series) = subject, series.isOfSeveralOwners {

@@ -70,7 +70,7 @@ public enum Exporter {
         let input = try ExportInput(subject, keepsDamaged: options?.switches.contains(.keepDamaged) ?? false)
         let contents = input.contents
         let folder = subject.folder
-        let lanes = try Self.lanes(contents, spec, folder, &warnings)
+        var lanes = try Self.lanes(contents, spec, folder, &warnings)
         guard lanes.count <= Writer.maximumTrackNumber else {
             let message = "\(lanes.count) tracks are more than the \(Writer.maximumTrackNumber) of a file"
             throw ExportError(.tooManyTracks, "\(message); export one participant, or from one time to another")
@@ -78,6 +78,9 @@ public enum Exporter {
         let container = options?.container ?? (lanes.allSatisfy { $0.first.track.codec.isInWebM } ? .webm : .mkv)
         if options != nil { try container.requireFit(lanes) }
         try begins(lanes.map(\.first.track.codec))
+        // A part of a recording does not show all that its certificate states.
+        let recording = isNoted && spec.from == nil && spec.to == nil ? input.contentsOfRecording : nil
+        if let recording { for index in lanes.indices { lanes[index].beginReading(for: recording) } }
         let scale = container == .webm ? Self.browserScaleNanoseconds : Self.timestampScaleNanoseconds
         let end = spec.to.map { contents.startNanoseconds &+ $0.fileNanoseconds } ?? .max
         var merge = TrackMerge(lanes, timestampScaleNanoseconds: scale, end: end)
@@ -136,7 +139,8 @@ public enum Exporter {
             bytes: file.file.count,
             sha256: sha256
         )
-        return try Self.note(report, of: subject, contents: input.contentsOfRecording, digest)
+        let readings = Dictionary(merge.lanes.flatMap(\.readings), uniquingKeysWith: { first, _ in first })
+        return try Self.note(report, of: subject, contents: input.contentsOfRecording, digest, readings: readings)
     }
 
     /// Data that is written before the first unit, and the chat that goes between the units.
@@ -276,7 +280,7 @@ public enum Exporter {
                     payloadSize: block.payload.count
                 )
                 state.bytesDone &+= UInt64(head.count + block.payload.count)
-                if try file.append(head + block.payload) { try progress(state) }
+                if try file.append(head, block.payload) { try progress(state) }
             }
             _ = try file.append(writer.header())
             /// Tracks whose first frame is written already.

@@ -53,8 +53,9 @@ final class OutputFile {
     }
 
     /// Appends bytes; true when they went to the file and not only into the buffer.
-    func append(_ bytes: [UInt8]) throws(ExportError) -> Bool {
+    func append(_ bytes: [UInt8], _ more: [UInt8] = []) throws(ExportError) -> Bool {
         self.buffer += bytes
+        self.buffer += more
         guard self.buffer.count >= Self.bufferSize else { return false }
         try self.flush()
         return true

@@ -85,7 +85,8 @@ enum Renderer {
             var limiter = Limiter(gainDecibels: gain.decibels, ceilingDecibels: -2)
             var speakers = SpeakerDetector(count: self.input.participants.count)
             var turns = SpeakingTurns(self.input)
-            let writer = try MediaWriter(grid, output: self.output)
+            let duration = frames * 1_000_000_000 / rate
+            let writer = try MediaWriter(grid, nanoseconds: duration, output: self.output)
             let frameNanoseconds = 1_000_000_000 / rate
             for frame in 0..<frames {
                 let samples = (frame + 1) * 48_000 / rate - frame * 48_000 / rate
@@ -101,7 +102,6 @@ enum Renderer {
             }
             try writer.add(limiter.finish())
             try writer.finish { try self.progress(1) }
-            let duration = frames * 1_000_000_000 / rate
             let found = try ReadBack.check(self.output, grid, frames: frames, nanoseconds: duration) {
                 try self.progress(1)
             }
@@ -131,7 +131,8 @@ enum Renderer {
             // Lossy coding raises the peaks somewhat.
             var limiter = Limiter(gainDecibels: gain.decibels, ceilingDecibels: isWave ? -1 : -2)
             var meter = LoudnessMeter()
-            let writer = isWave ? nil : try MediaWriter(nil, output: self.output)
+            let duration = total * 1_000_000 / 48
+            let writer = isWave ? nil : try MediaWriter(nil, nanoseconds: duration, output: self.output)
             if isWave { try self.output.append([UInt8](repeating: 0, count: WaveHeader.byteCount)) }
             let add = { (stretch: [Float]) in
                 stretch.withUnsafeBufferPointer { meter.add($0) }
@@ -150,7 +151,6 @@ enum Renderer {
                 try add(limiter.push(samples))
             }
             try add(limiter.finish())
-            let duration = total * 1_000_000 / 48
             turns.note(nil, at: duration)
             var warnings = mixer.warnings + gain.warnings
             if let heard = meter.integrated, abs(heard - audio.loudness) > 1 {

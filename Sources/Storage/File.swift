@@ -60,6 +60,24 @@ public final class File: Sendable, Source {
         return UInt64(clamping: status.st_size)
     }
 
+    /// What distinguishes one content of a path from another without reading either.
+    public struct State: Sendable, Hashable {
+        fileprivate let device: UInt64
+        fileprivate let inode: UInt64
+        fileprivate let size: Int64
+        fileprivate let changed: Duration
+    }
+
+    /// The state of the content at this moment: whatever changes from now on changes it as well.
+    ///
+    /// `nil` if that is not certain: the file changed just now, and the system may give a later change the same time, or the
+    /// system does not say.
+    public var state: State? {
+        var (status, now) = (stat(), timespec())
+        guard fstat(self.descriptor, &status) == 0, clock_gettime(CLOCK_REALTIME, &now) == 0 else { return nil }
+        return State(status, now: Duration(now))
+    }
+
     /// Up to `count` bytes from `offset`; fewer only at the end of the file.
     public func read(offset: UInt64, count: Int) throws -> [UInt8] {
         guard let start = off_t(exactly: offset), count > 0 else { return [] }
@@ -263,6 +281,25 @@ func withRawBytes<Value>(
         }
     }
     return try result.get()
+}
+
+extension File.State {
+    /// The system counts the time of a change in ticks of up to 10 ms, and some file systems in seconds, or in two.
+    private static let (tick, coarsest) = (Duration.milliseconds(10), Duration.seconds(2))
+
+    init?(_ status: stat, now: Duration) {
+        self.changed = Duration(status.st_ctim)
+        guard self.changed + (status.st_ctim.tv_nsec == 0 ? Self.coarsest : Self.tick) < now else { return nil }
+        self.device = UInt64(status.st_dev)
+        self.inode = UInt64(status.st_ino)
+        self.size = Int64(status.st_size)
+    }
+}
+
+extension Duration {
+    fileprivate init(_ time: timespec) {
+        self = .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
 }
 
 extension iovec {

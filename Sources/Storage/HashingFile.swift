@@ -6,16 +6,15 @@ internal import Platform
 /// A file that is hashed while it is read: a reader that walks over it from beginning to end gets its SHA-256 at no
 /// extra cost.
 ///
-/// Reads a megabyte at a time, each byte once as long as the reader goes forward. For one thread at a time.
+/// Keeps no bytes. For one thread at a time.
 public final class HashingFile: Source {
     /// The size when it was opened, in bytes.
     public let count: UInt64
 
     private let file: File
     private let hash = SHA256Hash()
-    /// The block that was read last, and where it begins; it ends where the hash is.
-    private var block: [UInt8] = []
-    private var blockStart: UInt64 = 0
+    /// How many bytes are hashed, from the beginning on.
+    private var hashed: UInt64 = 0
 
     private static let blockSize = 1 << 20
 
@@ -25,46 +24,39 @@ public final class HashingFile: Source {
         self.count = file.count
     }
 
-    private var hashed: UInt64 { self.blockStart + UInt64(self.block.count) }
+    /// How many bytes at its end nothing has read.
+    public var unread: UInt64 { self.count - self.hashed }
 
     /// Exactly `count` bytes from `offset`, both within the file; fewer if the file was cut in between.
     public func read(offset: UInt64, count: Int) throws -> [UInt8] {
         guard offset < self.count, count > 0 else { return [] }
-        let end = offset + min(UInt64(count), self.count - offset)
-        guard offset >= self.blockStart else { return try self.file.read(offset: offset, count: Int(end - offset)) }
-        while self.hashed < end {
-            guard try self.advance(keepingFrom: offset) else { return [] }
+        try self.advance(to: offset)
+        let bytes = try self.file.read(offset: offset, count: Int(min(UInt64(count), self.count - offset)))
+        let known = Int(clamping: self.hashed - offset)
+        if known < bytes.count {
+            bytes.withUnsafeBytes { self.hash.update(UnsafeRawBufferPointer(rebasing: $0[known...])) }
+            self.hashed = offset + UInt64(bytes.count)
         }
-        let start = Int(offset - self.blockStart)
-        return Array(self.block[start..<(start + Int(end - offset))])
+        return bytes
     }
 
     /// The SHA-256 of the whole file, in 64 hexadecimal digits.
     public func sha256() throws -> String {
-        while self.hashed < self.count {
-            guard try self.advance(keepingFrom: .max) else {
-                throw StorageError(.inputOutput, "\(self.file.path) was cut while it was read", path: self.file.path)
-            }
-        }
+        try self.advance(to: self.count)
         return self.hash.digest.hexadecimal
     }
 
-    /// Reads and hashes the next block; false at the end.
-    private func advance(keepingFrom offset: UInt64) throws -> Bool {
-        let start = self.hashed
-        let wanted = Int(min(UInt64(Self.blockSize), self.count - min(start, self.count)))
-        let next = try self.file.read(offset: start, count: wanted)
-        guard !next.isEmpty else { return false }
-        self.hash.update(next)
-        if offset < start {
-            self.block.removeFirst(Int(offset - self.blockStart))
-            self.block += next
-            self.blockStart = offset
-        } else {
-            self.block = next
-            self.blockStart = start
+    /// Hashes what nothing has read yet, up to an offset.
+    private func advance(to end: UInt64) throws {
+        while self.hashed < end {
+            let wanted = Int(min(UInt64(Self.blockSize), end - self.hashed))
+            let bytes = try self.file.read(offset: self.hashed, count: wanted)
+            guard !bytes.isEmpty else {
+                throw StorageError(.inputOutput, "\(self.file.path) was cut while it was read", path: self.file.path)
+            }
+            self.hash.update(bytes)
+            self.hashed += UInt64(bytes.count)
         }
-        return true
     }
 
     /// The SHA-256 of the first bytes of a file; `nil` if it is shorter.

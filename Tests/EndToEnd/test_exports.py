@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from recordings import journal_of
 from stage import LIMIT
+from test_daemon_bad_input import small_disk
 
 FRAME = 1 / 25
 # Flash and beep, in a call whose cameras had half a core each.
@@ -46,6 +47,16 @@ def duration(path):
 
 def is_yellow(pixel):
     return pixel[0] > 150 and pixel[1] > 150 and pixel[2] < 110
+
+
+def assert_a_full_disk_is_named(stage, recording):
+    """An export says that the disk is full, which file, and about how much it needs, also where GStreamer writes."""
+    with small_disk(stage.folder / "disk", "64k") as disk:
+        for name, flags in (("grid.mp4", ["grid"]), ("grid.mkv", ["grid", "--codec", "vp8"]), ("audio.opus", ["audio"])):
+            job = export(stage, recording, "--layout", *flags, "--output", disk / name, exit_code=5)
+            said = re.search(r"cannot write (\S+): No space left on device; it needs about (\d+) MB", job.messages)
+            assert said and said[1] == str(disk / name) and 1 <= int(said[2]) < 100, job.story()
+            assert not list(disk.iterdir()), job.story()
 
 
 # Two cameras and a recorder, and then encoders.
@@ -111,6 +122,8 @@ def test_a_call_as_a_grid_and_as_sound(stage):
         assert job.wait() == 5, job.story()
         assert said in job.facts[-1]["failed"]["message"] and job.facts[-1]["failed"]["retriable"] is False
         assert sorted(path.name for path in recording.iterdir()) == files
+
+    assert_a_full_disk_is_named(stage, recording)
 
     # A part of it, from a copy that was cut off and that lost half of a file after it was whole, as its manifest says.
     broken = stage.folder / "broken" / recording.name

@@ -385,9 +385,16 @@ extension String {
 
         // Whatever comes of them, neither a repair nor an export makes it good or takes what cannot be read.
         _ = try? RecordingRepair.finish(recording.folder)
-        let report = try? Exporter.run(folder: recording.folder, output: recording.storagePath + "/again.mkv")
-        if broken.severity == .damage, broken.kind != .manifestUnreadable, let report {
-            let after = try RecordingExamination.certificate(of: recording.folder)
+        try? recording.settle()
+        guard let report = try? Exporter.run(folder: recording.folder, output: recording.storagePath + "/again.mkv")
+        else { return }
+        let after = try RecordingExamination.certificate(of: recording.folder)
+        // It says of tracks what reading them once more says.
+        let said = try #require(try Manifest.read(recording.folder)?.certificate)
+        #expect(said.tracks == after.tracks)
+        let ofTracks = { (finding: Certificate.Finding) in finding.file?.hasPrefix("tracks/") ?? false }
+        #expect(said.findings.filter(ofTracks) == after.findings.filter(ofTracks))
+        if broken.severity == .damage, broken.kind != .manifestUnreadable {
             let isMended = broken.file == BrokenRecording.journal || broken.kind == .notClosed
             #expect(isMended || after.verdict == .damaged, "\(after.findings), \(report.warnings)")
         }

@@ -204,6 +204,13 @@ final class SimulatedRecording {
         try journal.append(record, monotonicNanoseconds: Self.startNanoseconds + nanoseconds)
     }
 
+    /// Returns when a later change of a track file would show in its state.
+    func settle() throws {
+        for file in self.files where FileManager.default.fileExists(atPath: file) {
+            while try File(file, .read).state == nil { usleep(1_000) }
+        }
+    }
+
     deinit {
         // The first of a series takes the others with it.
         try? FileManager.default.removeItem(atPath: self.storagePath)

@@ -2,10 +2,11 @@
 
 import Basics
 import Foundation
-import Storage
 import TestSupport
 import Testing
 import Timeline
+
+@testable import Storage
 
 @Suite struct FileTests {
     private let storage: TemporaryStorage
@@ -25,6 +26,36 @@ import Timeline
         #expect(try file.read(offset: 0, count: -1).isEmpty)
         try file.truncate(to: 1)
         #expect(try File(file.path, .read).read(offset: 0, count: 9) == [1])
+    }
+
+    /// A change right after another may get the same time: then nothing is certain.
+    @Test func aChangeShowsInTheState() throws {
+        let file = try File(self.storage.path + "/f", .create)
+        func settled() throws -> File.State {
+            while true {
+                if let state = try File(file.path, .read).state { return state }
+                usleep(1_000)
+            }
+        }
+        try file.write([1, 2], at: 0)
+        let first = try settled()
+        #expect(try settled() == first)
+        try file.write([2], at: 1)
+        let second = try settled()
+        #expect(first != second)
+        try File.replace(file.path, with: [1, 2])
+        #expect(try settled() != second)
+    }
+
+    @Test(arguments: [
+        (nanoseconds: 5_000_000, now: Duration.milliseconds(14), isCertain: false),
+        (5_000_000, .milliseconds(16), true),
+        (0, .milliseconds(1_999), false), (0, .milliseconds(2_001), true),
+    ])
+    func itsTimeMustBeOver(nanoseconds: Int, now: Duration, isCertain: Bool) {
+        var status = stat()
+        status.st_ctim = timespec(tv_sec: 0, tv_nsec: nanoseconds)
+        #expect((File.State(status, now: now) != nil) == isCertain)
     }
 
     @Test func tellsAFullDisk() throws {

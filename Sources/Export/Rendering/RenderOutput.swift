@@ -66,6 +66,33 @@ public final class RenderOutput {
         }
     }
 
+    /// Throws what the disk says, if it takes nothing more; for a file that others could not write.
+    ///
+    /// - Parameters:
+    ///   - other: a file that is written first, and whose bytes this one gets in the end; its last bytes are of no use any
+    ///     more.
+    ///   - share: how much of the work is done, 0…1.
+    public func requireSpace(_ other: File?, share: Double) throws(ExportError) {
+        let file = other ?? self.file.file
+        let written = file.count
+        do throws(StorageError) {
+            try file.write([UInt8](repeating: 0, count: Self.probeSize), at: written)
+            if other != nil { try self.file.file.write([UInt8](repeating: 0, count: Self.probeSize), at: self.bytes) }
+        } catch {
+            var error = error
+            error.message = error.message.replacing(error.path, with: self.path)
+            error.path = self.path
+            if error.code == .noSpace, written > 0, share > 0 {
+                let megabytes = Double(other == nil ? written : 2 * written) / share / 1e6
+                error.message += "; it needs about \(max(1, Int(megabytes.rounded(.up)))) MB"
+            }
+            throw ExportError(error)
+        }
+    }
+
+    /// What an encoder writes at a time is less.
+    private static let probeSize = 1 << 20
+
     /// States version 4 of the document type in a Matroska or WebM file, for a muxer that writes Colour and states 2.
     public func stateDocumentTypeVersion() throws(ExportError) {
         // The element's identifier, the size of its value, and the value (RFC 8794 section 11.2.5).

@@ -66,8 +66,8 @@ struct TrackLane {
 
     /// When the next unit is due on the session clock, or no earlier while the lane rests; `nil` after the last one.
     var nextNanoseconds: Int64? {
-        let source = self.sources[self.index]
-        return self.isAwake ? source.next?.sessionNanoseconds : source.firstNanoseconds
+        self.isAwake
+            ? self.sources[self.index].next?.sessionNanoseconds : self.sources[self.index].firstNanoseconds
     }
 
     /// The track entry of the file that the next unit is of.
@@ -75,6 +75,16 @@ struct TrackLane {
 
     /// The unit that comes next; `nil` while the lane rests.
     var next: Block? { self.isAwake ? self.sources[self.index].next?.block : nil }
+
+    /// From when they are read on, gathers what the certificate needs of its sources' units.
+    mutating func beginReading(for contents: RecordingContents) {
+        for index in self.sources.indices { self.sources[index].beginReading(for: contents) }
+    }
+
+    /// What the certificate needs of the sources that were read from beginning to end, by file.
+    var readings: [(String, TrackReading)] {
+        self.sources.compactMap { source in source.reading.map { (source.file, $0) } }
+    }
 
     /// Opens the file of the next unit, if the lane rests.
     mutating func begin() throws(ExportError) {

@@ -35,7 +35,11 @@ struct TrackSource {
     /// How the samples of its first unit are coded, if that is a keyframe of VP9.
     private var vp9Format: VP9Format?
     /// `nil` while it rests.
-    private var reader: Reader<File>?
+    private var reader: Reader<TrackFile>?
+    /// What the certificate needs of its units, while the file is read and once it was read to its end; `nil` if it is
+    /// not wanted.
+    private(set) var reading: TrackReading?
+    private var newReading: ((File) -> TrackReading)?
     private let placement: Placement
     private var damage: DamagedSpans
     /// If they are none, all frames are turned as the file says; `nil` if the journal does not know the track.
@@ -65,7 +69,7 @@ struct TrackSource {
         place: (SegmentInfo) -> Placement?
     ) throws(ExportError) {
         let path = folder.path + "/" + file
-        let (reader, size) = try Self.open(path, file)
+        let (reader, size) = try Self.open(path, file) { .plain($0) }
         guard let track = reader.tracks.first, let placement = place(reader.info) else {
             throw ExportError(.storage, "\(file) has no track that can be placed")
         }
@@ -89,14 +93,15 @@ struct TrackSource {
 
     private static func open(
         _ path: String,
-        _ name: String
-    ) throws(ExportError) -> (reader: Reader<File>, size: UInt64) {
+        _ name: String,
+        as source: (File) -> TrackFile
+    ) throws(ExportError) -> (reader: Reader<TrackFile>, size: UInt64) {
         do throws(StorageError) {
-            let source = try File(path, .read)
+            let file = try File(path, .read)
             do throws(MatroskaError) {
-                return (try Reader(source), source.count)
+                return (try Reader(source(file)), file.count)
             } catch {
-                throw StorageError(.invalid, "\(name): \(error.message)", path: source.path)
+                throw StorageError(.invalid, "\(name): \(error.message)", path: file.path)
             }
         } catch {
             throw ExportError(error)
@@ -141,6 +146,12 @@ struct TrackSource {
     mutating func rest() {
         self.reader = nil
         self.next = nil
+        if self.reading?.file != nil { self.reading = nil }
+    }
+
+    /// From when it is woken on, gathers what the certificate needs of its units.
+    mutating func beginReading(for contents: RecordingContents) {
+        self.newReading = { [self] in TrackReading($0, self, contents) }
     }
 
     /// Opens the file again, at its beginning, after a rest.
@@ -148,7 +159,12 @@ struct TrackSource {
     /// Units added to it in between do not count.
     mutating func wake() throws(ExportError) {
         guard self.reader == nil else { return }
-        self.reader = try Self.open(self.path, self.file).reader
+        var reading: TrackReading?
+        self.reader = try Self.open(self.path, self.file) { file in
+            reading = self.newReading?(file)
+            return if let hashing = reading?.file { .hashed(hashing) } else { .plain(file) }
+        }.reader
+        self.reading = reading
         self.damage.rewind()
         self.isInside = false
         self.holes = FileHoles()
@@ -164,7 +180,7 @@ struct TrackSource {
     }
 
     /// The file from its beginning, if it does not rest.
-    var rewound: Reader<File>? {
+    var rewound: Reader<TrackFile>? {
         var reader = self.reader
         reader?.rewind()
         return reader
@@ -221,15 +237,17 @@ struct TrackSource {
 
     /// Reads the unit after `next`, damaged ones left out; where no cluster follows what is damaged, the file ends.
     mutating func advance() throws(ExportError) {
+        self.next = nil
         do throws(MatroskaError) {
             while let head = try self.reader?.nextHead() {
+                let time = self.sessionTime(head.timeNanoseconds)
+                let payload = try self.read(head, at: time)
                 guard head.track == self.track.number else { continue }
                 // The recording is in progress, and the file may end within a block.
-                guard head.payloadOffset &+ UInt64(head.payloadSize) <= self.size else { break }
-                let time = self.sessionTime(head.timeNanoseconds)
+                guard head.payloadOffset &+ UInt64(head.payloadSize) <= self.size else { return }
                 let isBehindHole = self.refersIntoHole(head)
                 let isDamaged = self.damage.contains(self.rtpTime(head.timeNanoseconds)) || isBehindHole
-                if time >= self.window.upperBound { break }
+                if time >= self.window.upperBound { return }
                 if time < self.window.lowerBound { continue }
                 if isDamaged {
                     self.leftOut.note(at: time)
@@ -237,13 +255,22 @@ struct TrackSource {
                 }
                 guard self.enters(with: head) else { continue }
                 self.leftOut.end(at: time)
-                self.next = (Block(head, payload: try self.reader?.payload(of: head) ?? []), time)
+                let bytes = if let payload { payload } else { try self.reader?.payload(of: head) ?? [] }
+                self.next = (Block(head, payload: bytes), time)
                 return
             }
-            self.next = nil
         } catch {
             throw ExportError(error, file: self.file)
         }
+        if let reader { self.reading?.end(reader) }
+        if self.reading?.close() == false { self.reading = nil }
+    }
+
+    /// Reads a unit for the certificate, if that is wanted.
+    private mutating func read(_ head: BlockHead, at time: Int64) throws(MatroskaError) -> [UInt8]? {
+        guard self.reading != nil, let payload = try self.reader?.payload(of: head) else { return nil }
+        self.reading?.take(Block(head, payload: payload), at: time, holes: self.reader?.damage.count ?? 0)
+        return payload
     }
 
     /// Whether decoding within the window can begin with a unit, or has begun before it.

@@ -6,12 +6,14 @@ import Model
 public import Storage
 public import Timeline
 
-/// Makes the certificate of a recording: reads every file of it once, decodes nothing, writes nothing.
+/// Makes the certificate of a recording: reads every file of it once, unless an export read it just now; decodes
+/// nothing, writes nothing.
 public struct RecordingExamination {
     private let folder: RecordingFolder
     private let contents: RecordingContents
     private let earlier: Manifest?
     private let digests: [String: Certificate.FileDigest]
+    private let readings: [String: TrackReading]
     private var certificate: Certificate
     /// Track files that are not, or may not be, what was recorded.
     private var damagedFiles: Set<String> = []
@@ -39,12 +41,14 @@ public struct RecordingExamination {
     /// - Parameters:
     ///   - earlier: what the folder held when it was looked at before.
     ///   - finding: the first finding.
+    ///   - readings: what an export gathered of the track files that it read just now.
     ///   - export: a file that was made, and read back, just now.
     static func certificate(
         _ contents: RecordingContents,
         _ folder: RecordingFolder,
         earlier: Manifest?,
         finding: Certificate.Finding? = nil,
+        readings: [String: TrackReading] = [:],
         export: Certificate.FileDigest? = nil
     ) -> Certificate {
         var examination = RecordingExamination(
@@ -52,6 +56,7 @@ public struct RecordingExamination {
             contents: contents,
             earlier: earlier,
             digests: Dictionary((earlier?.files ?? []).map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first }),
+            readings: readings,
             certificate: Certificate(
                 recording: folder.id.rawValue,
                 room: contents.room,
@@ -231,7 +236,8 @@ extension RecordingExamination {
                 folder: self.folder,
                 contents: self.contents,
                 isRunning: self.contents.goesOn,
-                earlier: self.digests[source.file]
+                earlier: self.digests[source.file],
+                reading: self.readings[source.file]
             )
             let examination = TrackExamination(source, setting)
             self.certificate.tracks.append(examination.track)

@@ -5,7 +5,9 @@ import Matroska
 import Storage
 import Timeline
 
-/// Reads one track file from beginning to end: what it holds, its hash, and what is wrong with it.
+/// One track file: what it holds, its hash, and what is wrong with it.
+///
+/// Reads it from beginning to end, if that was not done just now.
 struct TrackExamination {
     private(set) var track: Certificate.Track
     private(set) var digest: Certificate.FileDigest?
@@ -21,12 +23,12 @@ struct TrackExamination {
         let isRunning: Bool
         /// The file's contents when its hash was taken.
         let earlier: Certificate.FileDigest?
+        /// What was gathered while the file was read before.
+        let reading: TrackReading?
     }
 
     private let file: String
 
-    /// Times further off than this are damage; sums of them must not overflow.
-    private static let greatestNanoseconds: Int64 = 1 << 60
     /// A path's delay, and what a congested one adds.
     private static let greatestLateness: UInt64 = 2_000_000_000
     /// Below this span noise outweighs the skew.
@@ -35,10 +37,6 @@ struct TrackExamination {
     private static let greatestStretch = 0.01
     /// The last unit comes less than this behind the last anchor, give or take a queue.
     private static let anchorInterval: Int64 = 2_500_000_000
-    /// Bytes behind the last that makes sense: more of them are not hashed.
-    private static let longestHashedTail: UInt64 = 1 << 30
-    /// Rounding of file times, in ticks of 90 kHz.
-    private static let roundingTicks: Int64 = 8
 
     init(_ source: TrackSource, _ setting: Setting) {
         self.file = source.file
@@ -50,12 +48,14 @@ struct TrackExamination {
             codec: source.track.codec
         )
         do {
-            let hashing = HashingFile(try File(setting.folder.path + "/" + source.file, .read))
-            let torn = try self.walk(source, Reader(hashing), setting)
-            if let earlier = setting.earlier, earlier.bytes != hashing.count {
-                self.note(changedSize: hashing.count, earlier)
-            } else if hashing.count - min(torn ?? hashing.count, hashing.count) <= Self.longestHashedTail {
-                self.digest = .init(name: source.file, bytes: hashing.count, sha256: try hashing.sha256())
+            let path = setting.folder.path + "/" + source.file
+            let known = setting.reading.flatMap { $0.isStill(at: path) ? $0 : nil }
+            let reading = try known ?? TrackReading(path, source, setting.contents)
+            self.take(reading, source, setting)
+            if let earlier = setting.earlier, earlier.bytes != reading.bytes {
+                self.note(changedSize: reading.bytes, earlier)
+            } else if reading.isHashed, let sha256 = try reading.sha256() {
+                self.digest = .init(name: source.file, bytes: reading.bytes, sha256: sha256)
             }
         } catch {
             self.note(.damage, .fileUnreadable, "it cannot be read: \(error)")
@@ -74,77 +74,37 @@ struct TrackExamination {
         self.note(.damage, .fileChanged, "it was changed: it has \(bytes) bytes instead of \(earlier.bytes)")
     }
 
-    /// Returns the first byte that makes no sense, if there is one.
-    private mutating func walk(
-        _ source: TrackSource,
-        _ file: consuming Reader<HashingFile>,
-        _ setting: Setting
-    ) throws -> UInt64? {
-        var reader = file
-        let codec = source.track.codec
-        let zero = setting.contents.startNanoseconds
-        let clock = source.opened.map { RTPClock(rateHz: $0.clockRateHz) }
-        var damage = (source.number.flatMap { setting.contents.facts.damage[$0] } ?? [])[...]
-        var tally = TrackTally(codec: codec, missingPackets: source.missingPackets)
-        // Frames may be shown in another order than they are sent.
-        let stepBack = codec.mayReorder ? TrackMerge.longestStepBackNanoseconds : 0
-        var last = Int64.min + stepBack
-        var (stepsBack, strangers, undecodable) = (0, 0, 0)
-        var sealed = SealedUnits()
-        var holes = FileHoles()
-        while let block = try reader.next() {
-            guard block.track == source.track.number else {
-                strangers += 1
-                continue
-            }
-            stepsBack += block.timeNanoseconds <= last - stepBack ? 1 : 0
-            strangers += Self.isUnit(block.payload, codec) ? 0 : 1
-            block.payload.withUnsafeBytes { sealed.note($0, codec) }
-            last = max(last, block.timeNanoseconds)
-            let time = Self.bounded(source.sessionTime(block.timeNanoseconds) &- zero)
-            let (gaps, before) = (tally.gapCount, tally.gapNanoseconds)
-            tally.note(block, at: time)
-            if tally.gapCount > gaps {
-                let length = tally.gapNanoseconds &- before
-                self.note(gap: Certificate.Span(startNanoseconds: time &- length, durationNanoseconds: length), setting)
-            }
-            if codec.kind == .video, holes.areBefore(isKeyframe: block.isKeyframe, count: reader.damage.count) {
-                self.track.leftOut += 1
-            } else if let opened = source.opened, let clock {
-                let rtpTime =
-                    opened.firstRTPTime &+ clock.ticks(nanoseconds: block.timeNanoseconds) &+ Self.roundingTicks
-                while let span = damage.first, span.upperBound <= rtpTime { damage = damage.dropFirst() }
-                if damage.first?.contains(rtpTime) ?? false {
-                    self.track.leftOut += 1
-                } else if !block.payload.withUnsafeBytes({ Bitstream.mayBeDecoded(codec, $0) }) {
-                    undecodable += 1
-                }
-            }
-        }
+    /// Notes what reading the file showed.
+    private mutating func take(_ reading: TrackReading, _ source: TrackSource, _ setting: Setting) {
+        let (codec, tally) = (source.track.codec, reading.tally)
         self.track.units = tally.units
         self.track.keyframes = tally.keyframes
         self.track.bytes = tally.bytes
         self.track.startNanoseconds = tally.firstNanoseconds
         self.track.durationNanoseconds = tally.endNanoseconds &- tally.firstNanoseconds
+        self.track.leftOut = reading.leftOut
+        self.track.gaps = reading.gaps
         self.endNanoseconds = tally.endNanoseconds
-        self.place(source, lastNanoseconds: max(0, last), setting)
-        if stepsBack > 0 { self.note(.damage, .fileTorn, "its times step back at \(stepsBack) of its units") }
-        if sealed.count > 0 {
-            let which = "\(sealed.count) of its \(tally.units) units"
+        self.place(source, lastNanoseconds: max(0, reading.lastNanoseconds), setting)
+        if reading.stepsBack > 0 {
+            self.note(.damage, .fileTorn, "its times step back at \(reading.stepsBack) of its units")
+        }
+        if reading.sealed.count > 0 {
+            let which = "\(reading.sealed.count) of its \(tally.units) units"
             self.note(
                 .gap,
                 .payloadUndecodable,
                 "\(which) are encrypted end to end: nothing plays them without the key"
             )
-        } else if undecodable > 0 {
-            let which = "\(undecodable) of its \(tally.units) units"
+        } else if reading.undecodable > 0 {
+            let which = "\(reading.undecodable) of its \(tally.units) units"
             self.note(.gap, .payloadUndecodable, "\(which) cannot be decoded: their payload is encrypted or broken")
         }
-        if strangers > 0 {
-            self.note(.damage, .fileUnreadable, "\(strangers) of its units are none of \(codec.rawValue)")
+        if reading.strangers > 0 {
+            self.note(.damage, .fileUnreadable, "\(reading.strangers) of its units are none of \(codec.rawValue)")
         }
-        for text in reader.damage.texts { self.note(.damage, .fileTorn, text) }
-        if let torn = reader.tornTailOffset, torn < source.size {
+        for text in reading.damage { self.note(.damage, .fileTorn, text) }
+        if let torn = reading.tornTailOffset, torn < source.size {
             let text = "from byte \(torn) of \(source.size) on it makes no sense"
             let isClosed = source.number.flatMap { setting.contents.history.closed[$0] } != nil
             if isClosed || source.number == nil {
@@ -153,19 +113,6 @@ struct TrackExamination {
                 self.note(.gap, .fileTorn, text + ", as a crash leaves it")
             }
         }
-        return reader.tornTailOffset
-    }
-
-    /// A stretch in which nothing came; none when nothing was to come.
-    private mutating func note(gap span: Certificate.Span, _ setting: Setting) {
-        let isPause = setting.contents.history.isPause(
-            from: setting.contents.startNanoseconds &+ span.startNanoseconds,
-            lasting: span.durationNanoseconds,
-            track: self.track.number,
-            of: self.track.participant,
-            self.track.media
-        )
-        if !isPause { self.track.gaps.note(span) }
     }
 
     /// Notes how the clock map placed the track.
@@ -174,7 +121,7 @@ struct TrackExamination {
         self.track.basis = source.basis
         let opened = setting.contents.history.tracks.first { $0.record.track == number }
         let (first, last) = (source.sessionTime(0), source.sessionTime(lastNanoseconds))
-        if let opened { self.track.correctionNanoseconds = Self.bounded(first &- opened.monotonicNanoseconds) }
+        if let opened { self.track.correctionNanoseconds = TrackReading.bounded(first &- opened.monotonicNanoseconds) }
         let rates = setting.contents.map.realRates(track: number)
         if !rates.isEmpty {
             let counts = rates.map { "\($0) Hz" }.joined(separator: ", then ")
@@ -183,10 +130,10 @@ struct TrackExamination {
                 .note,
                 .clockRate,
                 "its RTP clock counts at \(counts) instead of \(described) Hz: exports follow the clock; opened alone, the file "
-                    + "lasts \(lastNanoseconds / 1_000_000) ms instead of \(Self.bounded(last &- first) / 1_000_000) ms"
+                    + "lasts \(lastNanoseconds / 1_000_000) ms instead of \(TrackReading.bounded(last &- first) / 1_000_000) ms"
             )
         } else if lastNanoseconds >= Self.shortestSkewSpan {
-            let stretch = Self.bounded(last &- first &- lastNanoseconds)
+            let stretch = TrackReading.bounded(last &- first &- lastNanoseconds)
             let skew = Double(stretch) / Double(lastNanoseconds)
             // More is no clock: the RTP time stood still, as while the camera was off.
             if abs(skew) < Self.greatestStretch { self.track.skewPartsPerMillion = skew * 1e6 }
@@ -199,7 +146,7 @@ struct TrackExamination {
         }
         let lateness = (setting.contents.facts.anchors[number] ?? []).compactMap { anchor in
             setting.contents.map.sessionTimeNanoseconds(track: number, rtpTime: anchor.rtpTime)
-                .map { Self.bounded(anchor.monotonicNanoseconds &- $0) }
+                .map { TrackReading.bounded(anchor.monotonicNanoseconds &- $0) }
         }
         guard let least = lateness.min(by: { $0.magnitude < $1.magnitude }), least.magnitude > Self.greatestLateness
         else { return }
@@ -224,7 +171,7 @@ struct TrackExamination {
     ) -> RTPClockMap.Contradiction? {
         if let contradiction = setting.contents.map.contradiction(track: number) { return contradiction }
         guard isFollowed, let opened, let last = setting.contents.facts.anchors[number]?.last else { return nil }
-        let arrival = Self.bounded(last.monotonicNanoseconds &- opened.monotonicNanoseconds)
+        let arrival = TrackReading.bounded(last.monotonicNanoseconds &- opened.monotonicNanoseconds)
         let difference = abs(self.track.durationNanoseconds &- arrival)
         guard difference > Self.anchorInterval, difference > arrival / 10 else { return nil }
         return .init(arrivalNanoseconds: arrival, mediaNanoseconds: self.track.durationNanoseconds, isSteady: true)
@@ -285,22 +232,5 @@ struct TrackExamination {
         if self.track.gaps.count > self.track.gaps.first.count {
             self.note(.gap, .gap, "\(self.track.gaps.count) gaps in all")
         }
-    }
-
-    /// Whether these bytes can be a unit of the codec.
-    private static func isUnit(_ payload: [UInt8], _ codec: MediaCodec) -> Bool {
-        guard codec == .h264 else { return payload.withUnsafeBytes { Bitstream.inspect(codec, $0) } != nil }
-        // In Matroska files every NAL unit follows its length in four bytes (RFC 9559, codec mappings).
-        var rest = payload[...]
-        while rest.count >= 4 {
-            let length = rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
-            guard length > 0, length <= rest.count - 4 else { return false }
-            rest = rest.dropFirst(4 + length)
-        }
-        return rest.isEmpty && !payload.isEmpty
-    }
-
-    private static func bounded(_ nanoseconds: Int64) -> Int64 {
-        min(max(nanoseconds, -Self.greatestNanoseconds), Self.greatestNanoseconds)
     }
 }

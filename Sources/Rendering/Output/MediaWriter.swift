@@ -13,6 +13,7 @@ final class MediaWriter {
     /// Where the muxer keeps frames until the index is in front of them; `nil` for containers without one.
     private let room: File?
     private let grid: ExportSpec.Grid?
+    private let nanoseconds: Int64
     private let video: MediaFeed?
     private let audio: MediaFeed?
     private var frames: Int64 = 0
@@ -29,8 +30,11 @@ final class MediaWriter {
     private static let waitingAudio = 512
 
     /// Writes a grid; without one, audio in Opus.
-    init(_ grid: ExportSpec.Grid?, output: RenderOutput) throws {
+    ///
+    /// - Parameter nanoseconds: how long it will be.
+    init(_ grid: ExportSpec.Grid?, nanoseconds: Int64, output: RenderOutput) throws {
         self.grid = grid
+        self.nanoseconds = nanoseconds
         self.output = output
         // The index goes to the front, so that players on a network begin at once.
         self.room = try grid?.container == .mp4 ? output.namelessFile() : nil
@@ -91,7 +95,15 @@ final class MediaWriter {
 
     private func require(_ isTaken: Bool) throws {
         guard !isTaken else { return }
+        try self.output.requireSpace(self.room, share: self.share)
         let message = self.end.failure?.message ?? "the encoder takes nothing more"
         throw ExportError(.storage, "\(self.output.path) cannot be written: \(message)")
+    }
+
+    /// How much of it the encoders got.
+    private var share: Double {
+        let video = Double(self.frames) / Double(self.grid?.framesPerSecond ?? 1)
+        let seconds = self.grid == nil ? Double(self.samples) / 48_000 : video
+        return min(1, seconds * 1e9 / Double(max(1, self.nanoseconds)))
     }
 }
