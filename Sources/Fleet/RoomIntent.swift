@@ -160,8 +160,14 @@ public struct RoomIntent: Sendable, Hashable {
     }
 
     /// A recording is requested.
-    public mutating func startRecording() {
+    ///
+    /// - Returns: whether a recording was paused that is not any more.
+    @discardableResult
+    public mutating func startRecording() -> Bool {
+        var wasPaused = false
+        if case .paused = self.hand { wasPaused = self.beforePause == nil }
         self.setHand(.on)
+        return wasPaused
     }
 
     /// No recording is requested.
@@ -187,9 +193,13 @@ public struct RoomIntent: Sendable, Hashable {
     }
 
     /// The worker paused: the pause is one of the recording that is in progress; without one it is over.
-    public mutating func acceptPause(of recording: String?) {
-        guard self.beforePause != nil else { return }
+    ///
+    /// - Returns: whether a recording is paused that was not before, which only one of several requests at once does.
+    @discardableResult
+    public mutating func acceptPause(of recording: String?) -> Bool {
+        guard self.beforePause != nil else { return false }
         self.setHand(recording.map { .paused(recording: $0) } ?? .on)
+        return recording != nil
     }
 
     /// The worker has nothing to pause.

@@ -7,10 +7,12 @@ import GStreamer
 import Logging
 import Media
 import Model
+import Observability
 import PipelineCatalogue
 import Recording
 import Rendering
 import Session
+import Signalling
 import Storage
 import Terminal
 import Timeline
@@ -218,6 +220,10 @@ struct RecordJob: Sendable {
         let before = run.outputs?.status.map { OutputResult($0) } ?? []
         run.stop()
         let ended = await outcome
+        // Without media it is why the command fails.
+        if hadMedia, case .failed(let error) = ended {
+            self.logger.warning("the call is over", metadata: .tagged([.errorMessage: "\(error.message)"]))
+        }
         await run.control.end("stopping the camera", logger: self.logger) { run.camera?.stop() }
         let after = run.outputs?.status.map { OutputResult($0) } ?? []
         await run.outputs?.finishPipelines()

@@ -6,6 +6,7 @@ import Fleet
 import Foundation
 import Model
 import Observability
+import Storage
 import Testing
 
 @testable import Daemon
@@ -192,12 +193,13 @@ import Testing
     /// Runs a supervisor of the room `a`, whose first worker says so when it is told to join, and ends once there is a
     /// file `go`; those after it say nothing.
     private func withWorker(
-        saying event: WorkerEvent,
-        _ body: @Sendable (Supervisor) async throws -> Void
+        saying events: WorkerEvent...,
+        body: @Sendable (Supervisor) async throws -> Void
     ) async throws {
         let ready = WorkerEvent.ready(protocolVersion: WorkerLine.protocolVersion, processID: 1)
-        for (name, event) in ["ready": ready, "joining": event] {
-            try WorkerLine.encode(event).write(to: URL(filePath: "\(self.bench.storage)/\(name)"))
+        for (name, events) in ["ready": [ready], "joining": events] {
+            let lines = try events.reduce(into: Data()) { $0 += try WorkerLine.encode($1) }
+            try lines.write(to: URL(filePath: "\(self.bench.storage)/\(name)"))
         }
         let script = """
             cd \(self.bench.storage)
@@ -246,6 +248,33 @@ import Testing
                 #expect(throws: Never.self) { try self.letWorkerEnd() }
             }
             #expect(await !supervisor.isBusy)
+        }
+    }
+
+    /// As from two pages, or a button that is pressed twice: whatever the worker has said of its state by then.
+    @Test func whatTwoRequestsWantIsPublishedOnce() async throws {
+        let folder = try self.bench.makeRecording(room: "a", isFinished: false)
+        let recording = RecordingReference(id: folder.id.rawValue, folder: folder.path)
+        var status = RoomStatus()
+        // It does all that it is told at once.
+        (status.recordingState, status.recording, status.revision) = (.recording, recording, 1000)
+        try await self.withWorker(
+            saying: .joined(room: "a"),
+            .status(room: "a", status),
+            .recordingStarted(room: "a", recording)
+        ) { supervisor in
+            _ = try #require(await self.bench.next(.recordingStarted))
+            for action in [RoomAction.pause, .pause, .resume, .resume] {
+                _ = try await supervisor.perform(action, on: "a")
+            }
+            self.bench.bus.publish(.configurationReloaded)
+            var kinds: [DaemonEvent.Kind] = []
+            for await event in self.bench.events {
+                if event.kind == .configurationReloaded { break }
+                kinds.append(event.kind)
+            }
+            #expect(kinds == [.recordingPaused, .recordingResumed])
+            try self.letWorkerEnd()
         }
     }
 

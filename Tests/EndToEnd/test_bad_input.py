@@ -124,10 +124,21 @@ def test_a_room_server_that_puts_the_recorder_out_ends_the_recording(stage):
     wait_for_media(recorder, stage.folder / "storage")
     proxy.tell("inject")
     recorded(recorder)
-    assert "kicked us" in recorder.messages, recorder.story()
+    assert recorder.messages.count("kicked us") == 1, recorder.story()
     assert_plays(exported)
     video, = media.streams(exported, "video")
     assert_numbered(exported, video["index"], recorder)
+
+
+def test_a_camera_that_is_put_out_says_so_once(stage):
+    server = stage.room_server(5)
+    proxy = hostile_proxy(stage, server, "--every", "0", "--case", "namespace-disconnect")
+    camera = stage.tapedeck("camera", room_url(proxy, ROOM, transport="websocket", eio=4), "--size", "320x180")
+    stage.members(server, ROOM, 1)
+    proxy.tell("inject")
+    assert camera.wait() == 3, camera.story()
+    line, = [line for line in camera.messages.splitlines() if "kicked us" in line]
+    assert line.startswith("tapedeck: "), camera.story()
 
 
 def closed(peer):

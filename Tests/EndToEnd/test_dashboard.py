@@ -397,9 +397,54 @@ def test_the_level_of_audio_is_shown(stage, browser, scheme):
     dashboard.close()
 
 
-def fulfil(page, path, answer):
+def pretend_cluster(dashboard, daemon):
+    """Four hosts: this one, one that does not answer and has a room, one that is drained, and one with a long name and a problem."""
+    since = "2026-11-21T03:12:26Z"
+    hosts = [{"name": name, "labels": {}, "capacity": 40, "load": load, "rooms": load, "draining": name == "c", "stopping": False,
+              "since": since} for name, load in (("a", 12), ("b", 1), ("c", 0))]
+    hosts.append({**hosts[0], "name": "d" * 63, "problem": "its record is of a later version"})
+    status = {"joined": False, "recordingState": "off", "counters": {}, "tracks": [], "participants": []}
+    room = {"url": "socketio+https://rtc.example.org/hall", "join": "", "origin": "cluster", "restarts": 0, "status": status}
+    silent = "it does not answer in time"
+    for path, answer in {
+        "/v1/overview": {**daemon.get("/v1/overview"), "host": "a"},
+        "/v1/cluster": {"name": "calls", "host": "a", "connected": False, "since": since, "hosts": hosts, "rooms": [],
+                        "reason": "Connection refused."},
+        "/v1/rooms": {"incomplete": [{"host": "b", "reason": silent}], "rooms": [
+            {**room, "name": "hall", "host": "b", "phase": "joined", "reason": f"the host b does not answer: {silent}"},
+            {**room, "name": "none", "phase": "idle", "reason": "no host has room for it"}]},
+    }.items():
+        fulfil(dashboard.page, path, answer)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [360, 390, 768, 1440])
+def test_hosts_fit_any_screen(stage, browser, width, scheme):
+    daemon = Daemon(stage, {})
+    dashboard = Dashboard(browser, daemon.url, {"width": width, "height": 844}, scheme)
+    pretend_cluster(dashboard, daemon)
+    page = dashboard.open()
+    hosts = see(page.get_by_role("list", name="Hosts")).get_by_role("listitem")
+    see(hosts.filter(has_text="Does not answer").get_by_text("it does not answer in time"))
+    states = {name: hosts.nth(index).locator(".pill").inner_text() for index, name in enumerate("abcd")}
+    assert states == {"a": "Alive", "b": "Does not answer", "c": "Draining", "d": "Alive"}
+    # Nothing is claimed of a room whose host is silent, and one without a host is idle.
+    card = dashboard.card("hall")
+    assert card.locator(".pill:visible").all_inner_texts() == ["Unknown"]
+    see(card.get_by_text("The host b does not answer: it does not answer in time"))
+    assert card.locator(".phase").get_attribute("title") == "Before: Joined"
+    for text in ("Not in the room", "no worker", "0 restarts"):
+        assert card.get_by_text(text).locator("visible=true").count() == 0, text
+    assert dashboard.card("none").locator(".pill:visible").all_inner_texts() == ["Idle"]
+    check_layout(page, width)
+    check_accessible(page)
+    assert dashboard.errors == []
+    dashboard.close()
+
+
+def fulfil(page, path, answer, status=200):
     page.route(re.compile(re.escape(path) + r"(\?.*)?$"), lambda route: route.fulfill(
-        body=json.dumps(answer), content_type="application/json"))
+        status=status, body=json.dumps(answer), content_type="application/json"))
 
 
 def test_recordings_are_turned_page_by_page(stage, browser):

@@ -4,6 +4,7 @@
 import hashlib
 import io
 import json
+import os
 import re
 import tarfile
 
@@ -100,7 +101,7 @@ def test_a_call_of_two_is_played_by_those_who_may(stage, browser):  # noqa: F811
         beeps = [index * levels["stepSeconds"] for index, now in enumerate(loud) if now and not (index and loud[index - 1])]
         # The busiest machine may lose a beep, and moves none.
         assert len(beeps) > 1 and all(abs(later - beeps[0] - round(later - beeps[0])) < 0.25 for later in beeps), person
-        assert abs(len(loud) * levels["stepSeconds"] - seconds) < 0.3
+        assert abs(len(loud) * levels["stepSeconds"] - seconds) < 0.3 and "damaged" not in person
     moment = timeline.get_by_role("listitem").filter(has_text="Mark: the decision").get_by_role("link")
     moment.click()
     at = float(moment.get_attribute("href").rpartition("=")[2])
@@ -136,7 +137,12 @@ def test_a_call_of_two_is_played_by_those_who_may(stage, browser):  # noqa: F811
     assert reader.page.get_by_role("slider").count() == reader.page.get_by_role("link", name="archive").count() == 0
     reader.close()
 
-    check_archive(daemon, link, region)
+    folder = check_archive(daemon, link, region)
+    # What is cut off is silent, and said.
+    track = min((folder / "tracks").glob("*.mka"))
+    os.truncate(track, track.stat().st_size // 2)
+    cut = [person for person in daemon.get(f"{link}/levels")["participants"] if person.get("damaged")]
+    assert len(cut) == 1 and set(cut[0]["levels"][-len(cut[0]["levels"]) // 3:]) == {-90}, cut
     for width in (DESKTOP, TABLET, PHONE):
         page.set_viewport_size(width)
         check_layout(page, width["width"])
@@ -170,6 +176,7 @@ def check_archive(daemon, link, region):
     rest = daemon.request("GET", f"{link}/archive.tar", None, {"Range": f"bytes={half}-", "If-Range": headers["ETag"]})
     assert first[0] == rest[0] == 206 and first[2] + rest[2] == body
     assert region.get_by_role("link", name="All files in one archive").get_attribute("href") == f"{link}/archive.tar"
+    return folder
 
 
 TRACKS = [{"number": number, "participant": identity, "name": name, "kind": kind, "codec": "vp8", "units": 9, "bytes": 9}
@@ -263,6 +270,41 @@ def test_the_timeline_shows_who_was_there_who_spoke_and_what_is_missing(stage, b
     see(timeline.get_by_text("Nothing of Somebody whose name is long 1 for 60.0 s"))
     see(timeline.get_by_text("and 9501 more"))
     assert "later version" not in timeline.inner_text()
+    check_layout(page, PHONE["width"])
+    check_accessible(page)
+    assert dashboard.errors == []
+    dashboard.close()
+
+
+COURSE = {"durationSeconds": 600, "events": [], "participants": [
+    {"id": identity, "name": name, "present": [{"from": 0, "to": 600}], "gaps": []} for identity, name in (("x1", "Ann"), ("x2", "Zoë"))]}
+EXPORTED = {**RECORDING, "verdict": "damaged", "certificate": {
+    "verdict": "damaged", "durationSeconds": 600, "gaps": [], "damage": [], "files": []}}
+LEVELS = {"stepSeconds": 60, "participants": [{"id": "x1", "levels": [-6] * 10}, {"id": "x2", "levels": [-90] * 10, "damaged": True}]}
+
+
+@pytest.mark.parametrize(("recording", "failing", "text", "waves"), [
+    ({**RECORDING, "state": "recording"}, (), "The timeline follows when the recording is over.", 0),
+    (RECORDING, ("timeline",), "The timeline cannot be shown: it cannot be read", 0),
+    (RECORDING, (), "Images and waveforms follow after the first export.", 0),
+    (EXPORTED, (), "Incomplete waveform, because a file is damaged: Zoë.", 2),
+    (EXPORTED, ("levels",), "There are no waveforms: it cannot be read", 0),
+], ids=["in progress", "no journal", "not exported", "damaged", "not made"])
+def test_the_timeline_says_what_it_does_not_show(stage, browser, recording, failing, text, waves):  # noqa: F811
+    daemon = Daemon(stage, {})
+    dashboard = Dashboard(browser, daemon.url, PHONE)
+    dashboard.expected = "404|500"
+    pretend(dashboard, recording, COURSE)
+    fulfil(dashboard.page, "/v1/recordings/r/levels", LEVELS)
+    for name in failing:
+        fulfil(dashboard.page, f"/v1/recordings/r/{name}", {"detail": "it cannot be read"}, 500)
+    page = dashboard.open("recordings/r")
+    timeline = see(page.get_by_role("region", name="Timeline"))
+    see(timeline.get_by_text(text, exact=True))
+    assert timeline.locator("path.wave").count() == waves
+    # They are a decoration: the legend names them, and a screen reader has the moments and the position.
+    assert timeline.get_by_text("loudness", exact=True).count() == bool(waves)
+    assert timeline.locator("svg:not([aria-hidden=true])").count() == 0
     check_layout(page, PHONE["width"])
     check_accessible(page)
     assert dashboard.errors == []

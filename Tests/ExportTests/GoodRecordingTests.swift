@@ -312,7 +312,8 @@ import Timeline
             let path = recording.folder.path + "/" + file
             try Data(file.utf8).write(to: URL(filePath: path))
             let made = try FileExamination.certificate(file: path)
-            #expect(made.findings.map(\.kind).contains(.noManifest))
+            let unlisted = try #require(made.findings.first { $0.kind == .noManifest })
+            #expect(unlisted.text.contains("the folder's manifest does not list the file"))
             var manifest = try #require(try Manifest.read(recording.folder))
             manifest.files?.append(try #require(made.files.first))
             try manifest.write(recording.folder)
@@ -343,7 +344,10 @@ import Timeline
         let recording = try BrokenRecording.recording()
         let whole = recording.storagePath + "/whole.mkv"
         _ = try Exporter.run(folder: recording.folder, output: whole)
-        #expect(try FileExamination.certificate(file: whole).verdict == .complete)
+        let alone = try FileExamination.certificate(file: whole)
+        #expect(alone.verdict == .complete && alone.findings.map(\.kind) == [.noManifest], "\(alone.findings)")
+        #expect(alone.findings.first?.severity == .note)
+        #expect(alone.findings.first?.text.hasPrefix("the file was checked alone") == true)
         let bytes = [UInt8](try Data(contentsOf: URL(filePath: whole)))
         var reader = try Reader(MemorySource(bytes))
         var end = 0

@@ -365,6 +365,19 @@ import Timeline
         #expect(intent.revision == settled.revision, "\(story.title)")
     }
 
+    @Test func oneOfTwoRequestsPausesAndOneResumes() {
+        var intent = RoomIntent(Self.recorded, byHand: Self.byHand, takesMedia: true, limit: .everything)
+        Self.pausing(&intent)
+        Self.pausing(&intent)
+        let pauses = [intent.acceptPause(of: "r"), intent.acceptPause(of: "r")]
+        let resumptions = [intent.startRecording(), intent.startRecording()]
+        #expect(pauses == [true, false] && resumptions == [true, false])
+        // One that is withdrawn was none.
+        Self.pausing(&intent)
+        let early = intent.startRecording()
+        #expect(!early)
+    }
+
     @Test func aRoomThatBeginsOnAFullDiskRecordsNothing() {
         var intent = RoomIntent(Self.recorded, byHand: Self.byHand, takesMedia: true, limit: .nothing)
         #expect(intent.spec.recording == .off && !intent.mayRecord)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests to the daemon. Paths are relative to the page's own server; there is no other.
 
-const TIMEOUT_MILLISECONDS = 20000;
+const PATIENCE_SECONDS = 20;
 
 /** An answer that is an error, in the words of its problem document (RFC 9457). */
 export class Problem extends Error {
@@ -31,14 +31,15 @@ export const filePath = (recording, file) =>
   `${path("recordings", recording, "files")}/${file.split("/").map(encodeURIComponent).join("/")}`;
 
 /** Sends a request; the answer's JSON, or null for one without. Throws `Problem` and `Unreachable`. */
-export async function send(method, target, body) {
-  const answer = await exchange(method, target, body);
+export async function send(method, target, body, options) {
+  const answer = await exchange(method, target, body, options);
   if (answer.status === 204) return null;
   const isJSON = (answer.headers.get("Content-Type") ?? "").includes("json");
   return isJSON ? await read(answer.json()) : null;
 }
 
-export const get = (target) => send("GET", target);
+/** Gets JSON; `options` are `seconds` to wait for it, and the `cache` of `fetch`. */
+export const get = (target, options) => send("GET", target, undefined, options);
 export const post = (target, body) => send("POST", target, body);
 export const patch = (target, body) => send("PATCH", target, body);
 export const remove = (target) => send("DELETE", target);
@@ -48,8 +49,8 @@ export async function getBlob(target) {
   return await read((await exchange("GET", target)).blob());
 }
 
-async function exchange(method, target, body) {
-  const options = { method, cache: "no-store", signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS) };
+async function exchange(method, target, body, { seconds = PATIENCE_SECONDS, cache = "no-store" } = {}) {
+  const options = { method, cache, signal: AbortSignal.timeout(seconds * 1000) };
   if (body !== undefined) {
     options.body = JSON.stringify(body);
     options.headers = { "Content-Type": "application/json" };

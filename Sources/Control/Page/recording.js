@@ -174,10 +174,13 @@ export class RecordingView {
     ].filter(Boolean);
   }
 
-  /** Nothing while the recording goes on; images once an export has said where they are. */
+  /** Nothing while the recording is in progress; images once an export has said where they are. */
   #showTimeline(recording, timeline) {
     const isOver = recording.state !== "recording";
-    this.timeline.update(isOver ? timeline : null, isOver && Boolean(recording.certificate));
+    const hasImages = isOver && Boolean(recording.certificate);
+    this.timeline.update(isOver ? timeline : null, hasImages, !isOver ? "The timeline follows when the recording is over."
+      : timeline.problem ? `The timeline cannot be shown: ${timeline.problem}`
+        : !hasImages ? "Images and waveforms follow after the first export." : "");
   }
 
   #show(recording) {
@@ -301,13 +304,13 @@ function senders(recording) {
   return [...named].sort(([, one], [, other]) => one.localeCompare(other));
 }
 
-/** The timeline of a recording; null if the daemon cannot tell. */
+/** The timeline of a recording, or the `problem` with it. */
 async function course(id) {
   try {
     return await get(path("recordings", id, "timeline"));
   } catch (error) {
     // A journal that cannot be read hides nothing else of the page.
-    if (error.status >= 400 && error.status !== 401) return null;
+    if (error.status >= 400 && error.status !== 401) return { problem: error.message };
     throw error;
   }
 }

@@ -132,17 +132,18 @@ export class RoomCard {
   }
 
   update({ room, rates }) {
-    // Of a room whose host does not answer, nothing is known from inside.
-    const isJoined = room.phase === "joined" && Boolean(room.since);
+    // Of a room whose host does not answer, nothing is known but what was.
+    const isKnown = Boolean(room.since) || !room.host;
+    const isJoined = room.phase === "joined" && isKnown;
     const status = room.status;
     const state = isJoined ? status.recordingState : "off";
     this.origin = room.origin;
     this.isActive = state !== "off";
     this.isPaused = state === "paused";
     const [phase, phaseTone] = PHASES[room.phase] ?? [room.phase, "quiet"];
-    setText(this.phase, phase);
-    setAttribute(this.phase, "data-tone", phaseTone);
-    setAttribute(this.phase, "title", room.since ? `Since ${instant(room.since)}` : null);
+    setText(this.phase, isKnown ? phase : "Unknown");
+    setAttribute(this.phase, "data-tone", isKnown ? phaseTone : "warn");
+    setAttribute(this.phase, "title", !isKnown ? `Before: ${phase}` : room.since ? `Since ${instant(room.since)}` : null);
     const [recording, tone] = RECORDING[state] ?? [state, "quiet"];
     setText(this.state, recording);
     setAttribute(this.state, "data-tone", tone);
@@ -155,7 +156,7 @@ export class RoomCard {
     const reason = !isJoined && room.reason ? sentence(room.reason) : "";
     setText(this.reason, reason);
     this.reason.hidden = !reason;
-    this.#showPeople(isJoined ? status : { participants: [], tracks: [] }, isJoined);
+    this.#showPeople(isJoined ? status : { participants: [], tracks: [] }, isJoined, reason);
     this.rates = rates;
     this.bitrate.update(isJoined ? bitrate(rates.bitrate) : "–", rates.bitrates);
     this.loss.update(isJoined ? `${rates.loss.toFixed(1)} packets/s` : "–", rates.losses);
@@ -164,9 +165,9 @@ export class RoomCard {
     setText(this.join, `${joinText(room)}${room.origin === "api" ? " · added here" : ""}`);
     setAttribute(this.join, "title", room.next ? room.join : null);
     setText(this.worker, room.worker
-      ? `CPU ${room.worker.cpuPercent.toFixed(0)} % · ${bytes(room.worker.residentBytes)}` : "no worker");
+      ? `CPU ${room.worker.cpuPercent.toFixed(0)} % · ${bytes(room.worker.residentBytes)}` : isKnown ? "no worker" : "");
     setAttribute(this.worker, "title", room.worker ? `Process ${room.worker.processID}` : null);
-    setText(this.restarts, count(room.restarts, "restart"));
+    setText(this.restarts, isKnown ? count(room.restarts, "restart") : "");
     setAttribute(this.restarts, "data-tone", room.restarts ? "warn" : null);
     this.#showActions(isJoined);
   }
@@ -177,7 +178,7 @@ export class RoomCard {
     if (this.started) setText(this.clock, duration((Date.now() - this.started) / 1000));
   }
 
-  #showPeople(status, isJoined) {
+  #showPeople(status, isJoined, reason) {
     const tracks = status.tracks.filter((track) => track.open);
     this.people.update(status.participants.map((person) => ({
       id: person.id,
@@ -187,7 +188,8 @@ export class RoomCard {
       mayLook: this.session.may("media"),
     })));
     const isEmpty = status.participants.length === 0;
-    this.alone.hidden = !isEmpty;
+    // Why we are not in the room says that we are not.
+    this.alone.hidden = !isEmpty || Boolean(reason);
     this.tiles.hidden = isEmpty;
     setText(this.alone, isJoined ? "No one else is here" : "Not in the room");
   }

@@ -2,7 +2,7 @@
 // The course of a recording: a lane for each participant, a lane of marks, and a list of everything that happened.
 
 import { get, path } from "./api.js";
-import { h, name, s, setAttribute } from "./dom.js";
+import { h, name, s, setAttribute, setText } from "./dom.js";
 import { duration } from "./format.js";
 import { stills } from "./stills.js";
 
@@ -13,6 +13,8 @@ const PAGE_SECONDS = 60;
 const MOST_MOMENTS = 500;
 const IMAGES = 8;
 const NEAR = 0.01;
+// The daemon gives its job that long, and others may be first.
+const PATIENCE_SECONDS = 180;
 // Decibels below full scale: what is drawn as a line, and what fills a lane.
 const QUIET = -54;
 const LOUD = -6;
@@ -43,6 +45,7 @@ export class Timeline {
     this.duration = 0;
     this.position = 0;
     this.waves = new Map();
+    this.finding = "";
     this.strip = h("div", { class: "strip", "aria-hidden": "true" });
     this.lanes = h("div", { class: "lanes" });
     this.head = h("div", { class: "playhead" });
@@ -50,28 +53,31 @@ export class Timeline {
       hidden: !seek, onclick: (event) => this.#choose(this.#at(event)),
       onpointermove: (event) => this.#hint(this.#at(event)), onkeydown: (event) => this.#key(event) }, this.head);
     this.legend = h("p", { class: "legend muted small-print" });
+    this.note = h("p", { class: "muted small-print", role: "status" });
     this.moments = h("ol", { class: "moments" });
-    this.element = h("section", { class: "timeline", "aria-label": "Timeline", hidden: true },
-      h("div", { class: "lanes-frame" }, this.strip, this.lanes, this.slider), this.legend, this.moments);
+    this.frame = h("div", { class: "lanes-frame" }, this.strip, this.lanes, this.slider);
+    this.element = h("section", { class: "timeline", "aria-label": "Timeline" },
+      this.frame, this.legend, this.note, this.moments);
   }
 
-  /** Shows a timeline of the daemon, with images if the recording has some; null hides everything. */
-  update(timeline, hasImages = false) {
-    this.element.hidden = !timeline || !(timeline.durationSeconds > 0);
-    if (this.element.hidden) return;
+  /** Shows a timeline of the daemon, with images if the recording has some; `note` says what is not shown, and why. */
+  update(timeline, hasImages, note) {
+    const hasCourse = timeline?.durationSeconds > 0;
+    for (const part of [this.frame, this.legend, this.moments]) part.hidden = !hasCourse;
+    setText(this.note, note || this.finding);
+    if (!hasCourse) return;
     this.duration = timeline.durationSeconds;
     const gaps = timeline.participants.flatMap((person) => person.gaps.map((gap) => ({
       at: gap.from, kind: "gap", name: person.name, text: `${(gap.to - gap.from).toFixed(1)} s` })));
     this.events = [...timeline.events, ...gaps].filter((event) => Object.hasOwn(SENTENCES, event.kind)).sort((one, other) => one.at - other.at);
     const marks = this.events.filter((event) => event.kind === "mark");
+    this.names = new Map(timeline.participants.map((person) => [person.id, person.name]));
     this.people = new Map(timeline.participants.map((person) => [person.id, this.#lane(name(person.name),
       [["present", person.present], ["speaks", person.speaks ?? []], ["gap", person.gaps]])]));
     this.lanes.replaceChildren(...this.people.values(),
       ...(marks.length ? [this.#lane("Marks", [["mark", marks.map(({ at }) => ({ from: at, to: at }))]])] : []));
-    const hasSpeakers = timeline.participants.some((person) => person.speaks);
-    this.legend.replaceChildren(...[["present", "present"], hasSpeakers ? ["speaks", "speaks"] : null,
-      gaps.length ? ["gap", "nothing came"] : null].filter(Boolean).map(([kind, text]) =>
-      h("span", {}, s("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, s("rect", { class: kind, width: 10, height: 10 })), text)));
+    this.kinds = [["present", "present"], timeline.participants.some((person) => person.speaks) ? ["speaks", "speaks"] : null,
+      gaps.length ? ["gap", "nothing came"] : null].filter(Boolean);
     const left = this.events.length - MOST_MOMENTS;
     this.moments.replaceChildren(...this.events.slice(0, MOST_MOMENTS).map((event) => h("li", { class: event.kind },
       this.seek ? h("a", { href: momentLink(this.id, event.at) }, duration(event.at)) : h("span", {}, duration(event.at)),
@@ -87,15 +93,24 @@ export class Timeline {
 
   /** Asks how loud the participants were: that takes the daemon a while, and nothing else waits for it. */
   async #hear() {
-    const levels = await get(path("recordings", this.id, "levels")).catch(() => null);
-    if (!levels) return;
-    this.step = levels.stepSeconds;
-    this.waves = new Map(levels.participants.map((person) => [person.id, person.levels]));
-    this.#drawWaves();
+    try {
+      const levels = await get(path("recordings", this.id, "levels"), { seconds: PATIENCE_SECONDS, cache: "default" });
+      this.step = levels.stepSeconds;
+      this.waves = new Map(levels.participants.map((person) => [person.id, person.levels]));
+      this.#drawWaves();
+      const damaged = levels.participants.filter((person) => person.damaged).map((person) => this.names.get(person.id) ?? person.id);
+      if (damaged.length) this.finding = `Incomplete waveform, because a file is damaged: ${damaged.join(", ")}.`;
+    } catch (error) {
+      this.finding = `There are no waveforms: ${error.message}`;
+    }
+    setText(this.note, this.finding);
   }
 
   /** A waveform in each lane: its height grows with the decibels, as hearing does. */
   #drawWaves() {
+    const kinds = this.waves.size ? [...this.kinds, ["wave", "loudness"]] : this.kinds;
+    this.legend.replaceChildren(...kinds.map(([kind, text]) => h("span", {},
+      s("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, s("rect", { class: kind, width: 10, height: 10 })), text)));
     for (const [id, levels] of this.waves) {
       const lane = this.people?.get(id)?.querySelector("svg");
       if (!lane || !levels.length) continue;

@@ -146,10 +146,6 @@ extension Supervisor {
 
     // MARK: Helpers
 
-    private func recordingState(of name: String) -> RoomStatus.RecordingState? {
-        self.fleet.rooms[name]?.status.recordingState
-    }
-
     /// Publishes what was done with the recording of a room.
     private func publish(_ kind: DaemonEvent.Kind, of name: String, _ details: [String: String] = [:]) {
         self.bus.publish(kind, room: name, recording: self.fleet.rooms[name]?.status.recording?.id, details)
@@ -162,7 +158,6 @@ extension Supervisor {
 
     private func pause(_ name: String) async throws(ControlError) {
         guard self.fleet.commandable(name) != nil else { throw Self.nobodyThere(name) }
-        let before = self.recordingState(of: name)
         guard self.intend(name, { $0.pause() }) == true else { throw Self.nothingRecorded }
         do throws(ControlError) {
             try await self.waitForRecording(of: name)
@@ -171,12 +166,10 @@ extension Supervisor {
             throw error
         }
         let recording = self.fleet.rooms[name]?.unfinished?.id
-        self.intend(name) { $0.acceptPause(of: recording) }
-        if before != .paused { self.publish(.recordingPaused, of: name) }
+        if self.intend(name, { $0.acceptPause(of: recording) }) == true { self.publish(.recordingPaused, of: name) }
     }
 
     private func resume(_ name: String) async throws(ControlError) {
-        let before = self.recordingState(of: name)
         switch self.intents[name]?.hand {
         case .held:
             // What was paused has ended: another recording begins.
@@ -187,9 +180,9 @@ extension Supervisor {
                 throw Self.nothingRecorded
             }
         }
-        self.intend(name) { $0.startRecording() }
+        let wasPaused = self.intend(name) { $0.startRecording() } == true
         try await self.waitForRecording(of: name)
-        if before == .paused { self.publish(.recordingResumed, of: name) }
+        if wasPaused { self.publish(.recordingResumed, of: name) }
     }
 
     /// Waits until the worker does what is wanted of the recording; without a worker, the next one will.

@@ -47,7 +47,10 @@ public enum FileExamination {
             let text = "it was changed: its SHA-256 is not that of the manifest"
             certificate.note(.init(.damage, .fileChanged, file: place.name, text))
         } else if place.earlier == nil {
-            let text = "no manifest says what it held"
+            let text =
+                place.folder == nil
+                ? "the file was checked alone, outside of its recording's folder, which has the hash that shows changes"
+                : "the folder's manifest does not list the file, so changes of it cannot be noticed"
             certificate.note(.init(.note, .noManifest, file: place.name, text))
         }
         return certificate

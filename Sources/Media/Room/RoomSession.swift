@@ -23,6 +23,7 @@ public final class RoomSession: Sendable {
     private let context: PeerConnectionContext
     private let configuration: SessionConfiguration
     private let logger: Logger
+    private let endLevel: Logger.Level
     private let onFact: @Sendable (SessionEvent) -> Void
     private let inputs: AsyncStream<SessionInput>
     private let feed: AsyncStream<SessionInput>.Continuation
@@ -32,6 +33,8 @@ public final class RoomSession: Sendable {
         var status = RoomSessionStatus()
         var connections: [ConnectionID: Connection] = [:]
         var timers: [TimerID: DeadlineTimer] = [:]
+        /// Whether the room is lost for good.
+        var hasSignallerEnded = false
         /// Counts of connections that ended.
         var refusedPackets = EndedCounts()
         var droppedReports = EndedCounts()
@@ -59,13 +62,17 @@ public final class RoomSession: Sendable {
     /// A session that has not begun.
     ///
     /// `onFact` is called on the session's task, after `status` knows the fact; it must not block.
+    ///
+    /// - Parameter endLevel: level of a log line about what ends the session, and is its outcome.
     public init(
         signaller: any Signaller,
         context: PeerConnectionContext,
         configuration: SessionConfiguration = SessionConfiguration(),
         logger: Logger,
+        endLevel: Logger.Level = .warning,
         onFact: @escaping @Sendable (SessionEvent) -> Void = { _ in }
     ) {
+        self.endLevel = endLevel
         self.signaller = signaller
         self.context = context
         var configuration = configuration
@@ -180,6 +187,7 @@ public final class RoomSession: Sendable {
                 group.addTask { await self.followNetworks(camera) }
             }
             loop: for await input in self.inputs {
+                if case .signallerEnded = input { self.state.withLock { $0.hasSignallerEnded = true } }
                 for action in machine.handle(input) {
                     if case .finished(let result) = action {
                         outcome = result
@@ -439,7 +447,12 @@ public final class RoomSession: Sendable {
         case .joinFailed(let reason):
             self.logger.info("could not join the room", metadata: .tagged([.detail: "\(reason)"]))
         case .signallingLost(let reason):
-            self.logger.warning("connection to the room server lost", metadata: .tagged([.detail: "\(reason)"]))
+            let isEnd = self.state.withLock { $0.hasSignallerEnded && $0.status.connectedPeers.isEmpty }
+            self.logger.log(
+                level: isEnd ? self.endLevel : .warning,
+                "connection to the room server lost",
+                metadata: .tagged([.detail: "\(reason)"])
+            )
         case .otherRecorderFound(let peer, _):
             self.logger.info(
                 "another recorder is in the room: no call with it",
@@ -448,7 +461,7 @@ public final class RoomSession: Sendable {
         case .yielded:
             self.logger.notice("another recorder has the room: this one leaves")
         case .removed:
-            self.logger.warning("the room server kicked us")
+            self.logger.log(level: self.endLevel, "the room server kicked us")
         case .peerJoined(let peer):
             self.logger.notice("peer joined", metadata: .tagged([.peerID: "\(peer)"]))
         case .peerLeft(let peer):

@@ -15,11 +15,19 @@ public struct RecordingLevels: Sendable, Hashable, Codable {
         public var id: String
         /// The loudest packet of each step from the recording's first unit on, in decibels below full scale: `silence` to 0.
         public var levels: [Int]
+        /// Whether audio that was recorded cannot be read or decoded any more, and is silent in `levels`; `nil` if not.
+        public var isDamaged: Bool?
 
-        /// A participant with both parts given.
-        public init(id: String, levels: [Int]) {
+        /// A participant with each part given.
+        public init(id: String, levels: [Int], isDamaged: Bool? = nil) {
             self.id = id
             self.levels = levels
+            self.isDamaged = isDamaged
+        }
+
+        private enum CodingKeys: String, CodingKey {
+            case id, levels
+            case isDamaged = "damaged"
         }
     }
 

@@ -20,7 +20,7 @@ public enum LevelsJob {
     /// Decodes audio of a recording, ten minutes at most, with limits for this process; `nil` if it has none, or if nothing
     /// was exported of it yet.
     ///
-    /// A track that cannot be read or decoded is silent from there on. Blocks.
+    /// A track that cannot be read or decoded is silent from there on, and its participant is marked. Blocks.
     ///
     /// - Throws: `StorageError` for a manifest that cannot be read, `GStreamerError` where there is no GStreamer.
     public static func run(_ folder: RecordingFolder) throws -> RecordingLevels? {
@@ -36,35 +36,45 @@ public enum LevelsJob {
         let sampling = PacketSampling(audio: tracks.reduce(0) { $0 &+ max(0, $1.durationNanoseconds) })
         var ids: [String] = []
         var curves: [String: LevelCurve] = [:]
+        let damagedFiles = Set(certificate.findings(.damage).compactMap(\.file))
+        var damaged: Set<String> = []
         for track in tracks {
             if curves[track.participant] == nil {
                 guard ids.count < RecordingLevels.maximumParticipants else { continue }
                 ids.append(track.participant)
             }
             var curve = curves[track.participant] ?? LevelCurve(length: length)
-            try? Self.measure(folder.path(of: track.file), sampling) { power, time in
+            let units = try? Self.measure(folder.path(of: track.file), sampling) { power, time in
                 curve.note(power: power, at: track.startNanoseconds &+ time)
             }
+            if (units ?? 0) < track.units || damagedFiles.contains(track.file) { damaged.insert(track.participant) }
             curves[track.participant] = curve
         }
         return RecordingLevels(
             stepSeconds: Double(LevelCurve.step(ofLength: length)) / 1e9,
-            participants: ids.map { .init(id: $0, levels: curves[$0]?.levels ?? []) }
+            participants: ids.map {
+                .init(id: $0, levels: curves[$0]?.levels ?? [], isDamaged: damaged.contains($0) ? true : nil)
+            }
         )
     }
 
     /// Gives the mean square of each packet that is decoded, and its time from the file's first unit.
+    ///
+    /// - Returns: how many units could be read.
     private static func measure(
         _ path: String,
         _ sampling: PacketSampling,
         _ note: (_ power: Double, _ nanoseconds: Int64) -> Void
-    ) throws {
+    ) throws -> UInt64 {
         var reader = try Reader(File(path, .read))
-        guard let track = reader.tracks.first(where: { $0.codec.kind == .audio }) else { return }
+        guard let track = reader.tracks.first(where: { $0.codec.kind == .audio }) else { return 0 }
         var chain: CodecChain?
         var failures = 0
+        var units: UInt64 = 0
         while failures < Self.maximumFailures, let head = try reader.nextHead() {
-            guard head.track == track.number, sampling.takes(head.timeNanoseconds) else { continue }
+            guard head.track == track.number else { continue }
+            units += 1
+            guard sampling.takes(head.timeNanoseconds) else { continue }
             let payload = try reader.payload(of: head)
             let decoder = try chain ?? Decoders.audio(track, rateHz: Self.rateHz, channels: 1)
             chain = decoder
@@ -80,5 +90,6 @@ public enum LevelsJob {
                 }
             }
         }
+        return units
     }
 }

@@ -113,7 +113,9 @@ public final class RoomRun: Sendable {
                 logger: logger
             ),
             configuration: configuration,
-            logger: logger
+            logger: logger,
+            // The outcome of one of several does not end the command.
+            endLevel: options.companions == 0 ? .info : .warning
         ) { _ in bell.ring() }
     }
 
