@@ -93,10 +93,12 @@ def lost(sent, kept):
 
 def observe(pids, seconds):
     """Usage of each process in a span of time, and its holdings at the end; memory in kB."""
-    before = {pid: process.used(pid) for pid in pids}
-    began, busy = time.monotonic(), process.busy_seconds()
+    before, threads = {pid: process.used(pid) for pid in pids}, {pid: process.switches(pid) for pid in pids}
+    began, busy, switches = time.monotonic(), process.busy_seconds(), process.all_switches()
     time.sleep(seconds)
     after = {pid: process.used(pid) for pid in pids}
+    threads = {pid: process.switches_between(threads[pid], process.switches(pid)) for pid in pids}
+    switches = process.all_switches() - switches
     elapsed, busy = time.monotonic() - began, process.busy_seconds() - busy
     found = []
     for pid in pids:
@@ -104,8 +106,9 @@ def observe(pids, seconds):
         if held is None:
             raise RuntimeError(f"process {pid} ended while it was measured")
         found.append({"name": pathlib.Path(f"/proc/{pid}/comm").read_text().strip(), "pid": pid,
-                      **{key: after[pid][key] - before[pid][key] for key in after[pid]}, **held})
-    return found, elapsed, busy
+                      **{key: after[pid][key] - before[pid][key] for key in after[pid]}, **held,
+                      "switches": sum(map(sum, threads[pid].values())), "threadSwitches": threads[pid]})
+    return found, elapsed, busy, switches
 
 
 def kill(receiver):
@@ -131,7 +134,7 @@ def measure(name, setting, options):
             time.sleep(0.1)
         joined = time.monotonic() - began
         time.sleep(options.warm_up)
-        found, elapsed, busy = observe([*receiver.processes(), sender.process.pid], options.seconds)
+        found, elapsed, busy, switches = observe([*receiver.processes(), sender.process.pid], options.seconds)
         sent, late = sender.stop()
         # Packets on the way arrive, and lost ones are asked for again.
         time.sleep(2)
@@ -143,6 +146,7 @@ def measure(name, setting, options):
         "receiver": name, "media": setting.media.name, "shape": setting.shape, "rooms": setting.rooms, "seconds": elapsed,
         "joinSeconds": joined, "processes": own, "sender": load,
         "elsewhereCPUSeconds": max(0, busy - sum(one["cpuSeconds"] for one in found)),
+        "elsewhereSwitches": switches - sum(one["switches"] for one in found),
         "latestPacketMilliseconds": late, "sent": sums, "kept": kept_by, "lost": lost(sums, kept_by),
         # The recording was longer than the span in which its cost was measured.
         "recordedSeconds": sums["sounds"] * 0.02 / setting.rooms,
@@ -183,6 +187,8 @@ def main():
                         help="most rooms that aiortc is given: one takes a whole core and more")
     parser.add_argument("--calls", type=int, default=30, help="calls of which the beginning is measured; 0 for none")
     parser.add_argument("--results", type=pathlib.Path, default=ROOT / "docs/benchmarks/results.json")
+    parser.add_argument("--threads", action="store_true",
+                        help="shows which threads were switched how often, and those elsewhere, which are the kernel's")
     parser.add_argument("--resume", action="store_true",
                         help="adds to the results that are there what they lack, in place of beginning anew")
     parser.add_argument("--no-report", action="store_true", help="leaves docs/performance.md and its plots as they are")
@@ -231,6 +237,8 @@ def main():
             results["runs"].append({"round": round_number, **run})
             keep()
             print(bench_report.line(results["runs"][-1]), flush=True)
+            if options.threads:
+                print("\n".join(bench_report.threads(results["runs"][-1])), flush=True)
     if options.calls and "beginnings" not in results:
         media = options.media[0]
         with tempfile.TemporaryDirectory(prefix="bench-", dir=BUILD) as folder:

@@ -93,6 +93,14 @@ def table(head, rows):
     return [lines[0], "|" + "---|" * len(head), *lines[1:], ""]
 
 
+def threads(run):
+    """Context switches a second, all rooms together, of the threads of each name, and of all other processes."""
+    rows = [(one["name"], name, *(f"{count / run['seconds']:.1f}" for count in (sum(counts), *counts)))
+            for one in run["processes"] for name, counts in one["threadSwitches"].items() if sum(counts) > 0]
+    elsewhere = f"{run['elsewhereSwitches'] / run['seconds']:.1f}"
+    return table(("process", "thread", "switches/s", "voluntary", "involuntary"), [*rows, ("elsewhere", "", elsewhere, "", "")])
+
+
 def grouped(runs, media, of_shape="paced"):
     """{receiver: {rooms: runs}} of one load, in the order of TITLES."""
     found = {}

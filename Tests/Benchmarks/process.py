@@ -55,14 +55,38 @@ def family(pid):
     return [pid] + [one for child in children(pid) for one in family(child)]
 
 
-def used(pid):
-    """CPU seconds, context switches and bytes written so far; of threads that ended only the CPU time is known."""
-    switches = 0
+def switches(pid):
+    """Name, voluntary and involuntary context switches so far of each thread, by its number."""
+    found = {}
     for path in pathlib.Path(f"/proc/{pid}/task").glob("*/status"):
         with contextlib.suppress(OSError):
-            switches += sum(int(line.split()[1]) for line in path.read_text().splitlines() if "ctxt_switches" in line)
+            status = dict(line.split(":", 1) for line in path.read_text().splitlines())
+            found[path.parent.name] = (status["Name"].strip(), int(status["voluntary_ctxt_switches"]),
+                                       int(status["nonvoluntary_ctxt_switches"]))
+    return found
+
+
+def switches_between(before, after):
+    """How often threads of each name were switched: voluntarily, and not; those that ended are left out."""
+    found = {}
+    for number, (name, *counts) in after.items():
+        earlier = before.get(number, (name, 0, 0))[1:]
+        sums = found.setdefault(name, [0, 0])
+        for place in range(2):
+            sums[place] += counts[place] - earlier[place]
+    return dict(sorted(found.items(), key=lambda item: -sum(item[1])))
+
+
+def used(pid):
+    """CPU seconds and bytes written so far."""
     written = dict(line.split(": ") for line in pathlib.Path(f"/proc/{pid}/io").read_text().splitlines())
-    return {"cpuSeconds": cpu_seconds(pid), "switches": switches, "writtenBytes": int(written["wchar"])}
+    return {"cpuSeconds": cpu_seconds(pid), "writtenBytes": int(written["wchar"])}
+
+
+def all_switches():
+    """Context switches of the whole machine so far, with those of the kernel's threads."""
+    text = pathlib.Path("/proc/stat").read_text()
+    return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("ctxt "))
 
 
 def busy_seconds():

@@ -120,6 +120,16 @@ def test_the_command_that_compares_ends_with_what_it_found(tmp_path, stage):
     assert compare([run("aiortc", 1, 1, 0.2)]) == 2
 
 
+def test_switches_are_those_of_threads_that_are_there_at_the_end():
+    before = {"1": ("tapedeck", 100, 5), "2": ("recorder", 50, 1), "3": ("gone", 7, 7)}
+    after = {"1": ("tapedeck", 110, 5), "2": ("recorder", 300, 11), "4": ("recorder", 30, 0)}
+    found = bench.process.switches_between(before, after)
+    assert found == {"recorder": [280, 10], "tapedeck": [10, 0]}
+    one = {"name": "tapedeck", "threadSwitches": {**found, "asleep": [0, 0]}}
+    assert bench_report.threads({"seconds": 20.0, "processes": [one], "elsewhereSwitches": 1000})[2:5] == [
+        "| tapedeck | recorder | 14.5 | 14.0 | 0.5 |", "| tapedeck | tapedeck | 0.5 | 0.5 | 0.0 |", "| elsewhere |  | 50.0 |  |  |"]
+
+
 @pytest.mark.parametrize("share, expected", [(50, 5), (95, 10), (0, 1), (100, 10)])
 def test_percentile_is_the_nearest_rank(share, expected):
     assert bench_report.percentile([10, 1, 2, 3, 4, 5, 6, 7, 8, 9], share) == expected
