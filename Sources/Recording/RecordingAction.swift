@@ -76,53 +76,82 @@ public struct SynchronisationRound: Sendable {
         var lines: File?
     }
 
+    /// Files to force to the disk, in any order and at the same time as those of other rounds, and what follows.
+    public struct Step: Sendable {
+        /// What follows a step.
+        public enum Next: Sendable {
+            /// Another one.
+            case step(Step)
+            /// The round is over.
+            case over([Failure])
+        }
+
+        /// The files.
+        public let files: [File]
+        /// To be called once each file is on the disk or cannot be, with the error number for each, or 0; may wait for the
+        /// disk.
+        public let next: @Sendable (_ errors: [Int32]) -> Next
+    }
+
     let recordings: [Files]
 
-    /// Files whose content `perform` forces to the disk.
+    /// All files that the steps are going to force to the disk.
     public var files: [File] {
         self.recordings.flatMap { $0.tracks.map(\.file) + [$0.lines].compactMap(\.self) }
     }
 
-    /// Forces each to the disk, and waits for it; returns the failures, and the recordings that are gone.
+    /// Begins the round: tracks first, then their names, then journals. Everything that a journal mentions exists then.
     ///
-    /// Any thread. If a recording's folder is gone, its other failures are not reported.
-    public func perform() -> [Failure] {
-        self.recordings.flatMap { files in
-            Self.failures(files).map { Failure(recording: files.recording, error: $0) }
-        }
-    }
-
-    private static func failures(_ files: Files) -> [RecordingError] {
-        guard !files.journal.isGone() else {
-            let message = "the recording's folder is gone: its journal was deleted or moved"
-            return [RecordingError(.folder, StorageError(.notFound, message, path: files.lines?.path ?? ""))]
-        }
-        // Tracks first, then their names: everything that the journal mentions exists then.
-        var failures = files.tracks.compactMap { number, file in
-            Self.failure(.track(number)) { () throws(StorageError) in
-                guard !file.isGone() else {
-                    throw StorageError(.notFound, "\(file.path) is gone: it was deleted or moved", path: file.path)
+    /// Any thread; may wait for the disk. If a recording's folder is gone, its other failures are not reported.
+    public func begin() -> Step {
+        var failures: [Failure] = []
+        var tracks: [(file: File, recording: RecordingID, number: Int)] = []
+        var left: [Files] = []
+        for files in self.recordings {
+            guard !files.journal.isGone() else {
+                let message = "the recording's folder is gone: its journal was deleted or moved"
+                let cause = StorageError(.notFound, message, path: files.lines?.path ?? "")
+                failures.append(Failure(recording: files.recording, error: RecordingError(.folder, cause)))
+                continue
+            }
+            left.append(files)
+            for (number, file) in files.tracks {
+                guard file.isGone() else {
+                    tracks.append((file, files.recording, number))
+                    continue
                 }
-                try file.synchronise()
+                let cause = StorageError(.notFound, "\(file.path) is gone: it was deleted or moved", path: file.path)
+                failures.append(Failure(recording: files.recording, error: RecordingError(.track(number), cause)))
             }
         }
-        let folders = Self.failure(.folder) { () throws(StorageError) in
-            try RecordingFolder.synchronise(folders: files.folders)
+        return Step(files: tracks.map(\.file)) { [failures, tracks, left] errors in
+            let ofTracks = zip(tracks, errors).compactMap { track, error in
+                track.file.failure(ofSynchronisation: error).map {
+                    Failure(recording: track.recording, error: RecordingError(.track(track.number), $0))
+                }
+            }
+            return .step(Self.journals(of: left, failures + ofTracks))
         }
-        let journal = Self.failure(.journal) { () throws(StorageError) in try files.lines?.synchronise() }
-        failures += [folders, journal].compactMap(\.self)
-        return failures
     }
 
-    private static func failure(
-        _ part: RecordingError.Part,
-        _ body: () throws(StorageError) -> Void
-    ) -> RecordingError? {
-        do throws(StorageError) {
-            try body()
-            return nil
-        } catch {
-            return RecordingError(part, error)
+    /// Forces names to the disk, and lets the journals be the next.
+    private static func journals(of recordings: [Files], _ failures: [Failure]) -> Step {
+        let ofFolders = recordings.compactMap { files -> Failure? in
+            do throws(StorageError) {
+                try RecordingFolder.synchronise(folders: files.folders)
+                return nil
+            } catch {
+                return Failure(recording: files.recording, error: RecordingError(.folder, error))
+            }
+        }
+        let journals = recordings.compactMap { files in files.lines.map { (file: $0, recording: files.recording) } }
+        return Step(files: journals.map(\.file)) { errors in
+            let ofJournals = zip(journals, errors).compactMap { journal, error in
+                journal.file.failure(ofSynchronisation: error).map {
+                    Failure(recording: journal.recording, error: RecordingError(.journal, $0))
+                }
+            }
+            return .over(failures + ofFolders + ofJournals)
         }
     }
 }

@@ -84,7 +84,7 @@ extension RecordingSession {
         self.older?.isNew = false
     }
 
-    private func files(of recording: ActiveRecording) -> SynchronisationRound.Files {
+    func files(of recording: ActiveRecording) -> SynchronisationRound.Files {
         var files = SynchronisationRound.Files(recording: recording.folder.id, journal: recording.journal)
         var hasNewFile = false
         for track in self.tracks.values where track.recording == recording.folder.id {

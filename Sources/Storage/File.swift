@@ -174,9 +174,13 @@ public final class File: Sendable, Source {
 
     /// Returns when the content is on the disk; `synchroniseFolder` does the same for the file's name.
     public func synchronise() throws(StorageError) {
-        guard retrying({ fdatasync(self.descriptor) }) == 0 else {
-            throw StorageError(errorNumber: errno, action: "synchronise", path: self.path)
-        }
+        let number = retrying({ fdatasync(self.descriptor) }) == 0 ? 0 : errno
+        if let failure = self.failure(ofSynchronisation: number) { throw failure }
+    }
+
+    /// The failure that an error number of a synchronisation by another says; nil for 0, which is none.
+    public func failure(ofSynchronisation number: Int32) -> StorageError? {
+        number == 0 ? nil : StorageError(errorNumber: number, action: "synchronise", path: self.path)
     }
 
     /// Takes the file's exclusive lock, held until the file is closed; false when another process holds it.

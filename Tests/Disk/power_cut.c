@@ -18,6 +18,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/aio_abi.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -233,6 +235,53 @@ FTRUNCATE(ftruncate64, off64_t)
     }
 SYNC(fsync)
 SYNC(fdatasync)
+
+// Synchronisations that were handed to the kernel, by the address of their description.
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct { uint64_t block; long call; struct stat file; } handed[1024];
+
+static void handOver(struct iocb *block) {
+    struct stat file;
+    if (block->aio_lio_opcode != IOCB_CMD_FDSYNC || !isLogged((int)block->aio_fildes, &file)) return;
+    long call = ((long)getpid() << 32) + atomic_fetch_add(&number, 1);
+    pthread_mutex_lock(&lock);
+    size_t place = 0;
+    while (place < 1024 && handed[place].block && handed[place].block != (uintptr_t)block) place++;
+    if (place == 1024) abort();
+    handed[place].block = (uintptr_t)block;
+    handed[place].call = call;
+    handed[place].file = file;
+    pthread_mutex_unlock(&lock);
+    record('S', &file, call, "", NULL, 0);
+}
+
+static void ended(const struct io_event *event) {
+    pthread_mutex_lock(&lock);
+    size_t place = 0;
+    while (place < 1024 && handed[place].block != event->obj) place++;
+    if (place < 1024) {
+        handed[place].block = 0;
+        if (event->res == 0) record('E', &handed[place].file, handed[place].call, "", NULL, 0);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+long syscall(long name, ...) {
+    REAL(syscall);
+    long arguments[6];
+    va_list list;
+    va_start(list, name);
+    for (int index = 0; index < 6; index++) arguments[index] = va_arg(list, long);
+    va_end(list);
+    for (long index = 0; name == SYS_io_submit && index < arguments[1]; index++) {
+        handOver(((struct iocb **)arguments[2])[index]);
+    }
+    long result = real(name, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+    for (long index = 0; name == SYS_io_getevents && index < result; index++) {
+        ended(&((struct io_event *)arguments[3])[index]);
+    }
+    return result;
+}
 
 static int made(int result, int folder, const char *name) {
     char path[PATH_MAX];

@@ -3,8 +3,8 @@
 // A disk that is slow to synchronise, for a program that is started with this library preloaded:
 //   cc -shared -fPIC -o slow_disk.so Tests/Disk/slow_disk.c -ldl
 //   LD_PRELOAD=$PWD/slow_disk.so SLOW_DISK_SYNC_MS=1500 tapedeck record …
-// SLOW_DISK_SYNC_MS is how long fdatasync and fsync take, in milliseconds; while there is a file SLOW_DISK_HOLD, they
-// do not end at all, and each that waits is a file next to it, SLOW_DISK_HOLD.<thread>. The content of the file, if
+// SLOW_DISK_SYNC_MS is how long fdatasync and fsync take, in milliseconds, also those of io_submit, which take it one after
+// the other and before they are handed over; while there is a file SLOW_DISK_HOLD, they do not end at all, and each that waits is a file next to it, SLOW_DISK_HOLD.<thread>. The content of the file, if
 // any, is a part of the paths that this applies to. SLOW_DISK_HOLD_WRITES is the same for write, pwrite and pwritev,
 // but without a part of a path in it nothing is held.
 
@@ -12,9 +12,12 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,6 +69,20 @@ int fsync(int descriptor) {
     int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
     wait_for_disk(descriptor);
     return next(descriptor);
+}
+
+long syscall(long number, ...) {
+    static long (*next)(long, ...);
+    if (next == NULL) next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    long arguments[6];
+    va_list list;
+    va_start(list, number);
+    for (int index = 0; index < 6; index++) arguments[index] = va_arg(list, long);
+    va_end(list);
+    for (long index = 0; number == SYS_io_submit && index < arguments[1]; index++) {
+        wait_for_disk((int)((struct iocb **)arguments[2])[index]->aio_fildes);
+    }
+    return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
 }
 
 ssize_t write(int descriptor, const void *bytes, size_t count) {

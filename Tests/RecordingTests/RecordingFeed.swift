@@ -314,3 +314,16 @@ struct ReadRecording {
         self.units.filter { $0.key.contains(kind) }.sorted { $0.key < $1.key }.flatMap(\.value)
     }
 }
+
+extension SynchronisationRound {
+    /// Forces each file to the disk; returns the failures.
+    func perform() -> [Failure] {
+        var step = self.begin()
+        while true {
+            switch step.next(step.files.map { fdatasync($0.descriptor) == 0 ? 0 : errno }) {
+            case .step(let next): step = next
+            case .over(let failures): return failures
+            }
+        }
+    }
+}

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Basics
+import Glibc
 import Matroska
-import Recording
 import Testing
+
+@testable import Recording
 
 /// The effect of `storage.synchronise_every`: how often a recording is forced to the disk.
 @Suite struct SynchroniseTests {
@@ -21,6 +23,22 @@ import Testing
         for time in 1...5 as ClosedRange<Int64> { feed.tick(at: time * 50) }
         // It was not due yet when the recording began: the clock is that of the machine's start.
         #expect(feed.synchronisations == 0)
+        feed.end()
+    }
+
+    /// A journal mentions files: they are on the disk before it is.
+    @Test func tracksAreForcedBeforeTheJournalAndFailuresAreOfTheirFiles() throws {
+        let feed = RecordingFeed { $0.synchroniseEvery = .seconds(1_000_000_000) }
+        feed.push(feed.open(.vp8), FedUnit.keyframe(), at: 0)
+        let recording = try #require(feed.session.recording)
+        let round = SynchronisationRound(recordings: [feed.session.files(of: recording)])
+        let tracks = round.begin()
+        #expect(tracks.files.map(\.path).map { $0.contains("/tracks/") } == [true])
+        guard case .step(let journal) = tracks.next([EIO]) else { return #expect(Bool(false), "the journal is left") }
+        #expect(journal.files.map(\.path) == [recording.folder.journalPath])
+        guard case .over(let failures) = journal.next([ENOSPC]) else { return #expect(Bool(false), "it is over") }
+        #expect(failures.map(\.error.part) == [.track(1), .journal])
+        #expect(failures.map(\.error.cause.code) == [.inputOutput, .noSpace])
         feed.end()
     }
 

@@ -61,8 +61,20 @@ import Testing
         #expect(self.beats(100, answeredBy: rooms + [self.task]) == 100)
     }
 
+    /// Each question wakes a thread.
+    @Test func roomsAreAskedInTurnsWithEveryFifthBeat() {
+        let rooms = (1...7).map { self.room("\($0)") }
+        let asked = (0..<12).map { _ in
+            #expect(self.heart.beat())
+            defer { for part in rooms + [self.task] { part.answer() } }
+            #expect(self.task.count == 1)
+            return rooms.indices.filter { rooms[$0].count == 1 }
+        }
+        #expect(asked == [[0, 5], [1, 6], [2], [3], [4], [0, 5], [1, 6], [2], [3], [4], [0, 5], [1, 6]])
+    }
+
     @Test func whatDoesNotAnswerIsAskedOnceAndSilencesTheWorkerUntilItDoes() {
-        let (well, hangs) = (self.room("well"), self.room("hangs"))
+        let (hangs, well) = (self.room("hangs"), self.room("well"))
         #expect(self.beats(100, answeredBy: [well, self.task]) == WorkerHeart.patience)
         #expect(hangs.count == 1)
         hangs.answer()

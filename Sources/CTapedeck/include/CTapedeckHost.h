@@ -6,6 +6,7 @@
 #define CTAPEDECK_HOST_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,6 +17,17 @@ int CTapedeck_clock_is_synchronised(void);
 bool CTapedeck_use_idle_disk_time(void);
 /// Begins to write what is dirty of a file, and does not wait for it; best effort (sync_file_range(2)).
 void CTapedeck_begin_writing(int descriptor);
+
+/// What forces files to a disk; the functions are for one thread at a time.
+typedef struct CTapedeckDisk CTapedeckDisk;
+
+CTapedeckDisk *CTapedeck_disk_new(void);
+void CTapedeck_disk_free(CTapedeckDisk *disk);
+/// Returns when the content of each file is on the disk, or cannot be (fdatasync(2)), with its error number, or 0, in `errors`.
+/// Up to 32 at once (io_submit(2)), for which a file system commits and the disk empties its cache together; where the kernel
+/// does not take that, one after the other.
+void CTapedeck_disk_force(CTapedeckDisk *disk, const int *descriptors, int *errors, size_t count);
+
 /// malloc has no more heaps than there are processors, and gives what is free at the end of one back as soon as it is half
 /// a megabyte, which no longer grows with what is allocated (mallopt(3)). Does nothing where MALLOC_ARENA_MAX or
 /// GLIBC_TUNABLES say what malloc is to do. Before threads are started.

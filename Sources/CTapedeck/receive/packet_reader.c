@@ -10,6 +10,8 @@ enum {
     // A round that computes for longer has more connections than its reader has time for.
     LONGEST_WORK_MICROSECONDS = CTAPEDECK_ROUND_MILLISECONDS * 1000 / 2,
     LONGEST_TURN_MICROSECONDS = CTAPEDECK_LONGEST_TURN_MILLISECONDS * 1000,
+    // How often the watch looks. A socket holds the packets of a turn that hangs from one look to the one after the next.
+    WATCH_MICROSECONDS = 2 * LONGEST_TURN_MICROSECONDS,
     // Rounds after which a reader that had too much to do takes one connection more again.
     ROUNDS_UNTIL_MORE = 250,
 };
@@ -207,7 +209,7 @@ static gpointer watch(gpointer user) {
         if (readers->counters.connections == 0) {
             g_cond_wait(&readers->watch_changed, &readers->lock);
         } else {
-            g_cond_wait_until(&readers->watch_changed, &readers->lock, now + LONGEST_TURN_MICROSECONDS);
+            g_cond_wait_until(&readers->watch_changed, &readers->lock, now + WATCH_MICROSECONDS);
         }
     }
     readers->is_watched = false;

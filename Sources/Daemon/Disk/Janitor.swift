@@ -17,7 +17,6 @@ import Storage
 /// Below the free room that the configuration wants video stops first, then everything, cleanly and with an alarm;
 /// with room again, recording continues. It asks the disk on a separate thread.
 actor Janitor: Service {
-    private static let measureInterval = Duration.seconds(1)
     private static let retentionInterval = Duration.seconds(60)
     private static let leftoverInterval = Duration.seconds(3600)
 
@@ -73,7 +72,7 @@ actor Janitor: Service {
     private func watchDisk() async {
         repeat {
             await self.measure()
-        } while (try? await Task.sleep(for: Self.measureInterval)) != nil
+        } while (try? await CommonSecond.sleep()) != nil
     }
 
     private func measure() async {

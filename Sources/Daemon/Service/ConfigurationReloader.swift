@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import ConfigurationFile
 import Control
 import FoundationEssentials
@@ -14,9 +15,6 @@ import UnixSignals
 ///
 /// A file with a mistake is refused whole, with every problem, and the old configuration stays in force.
 actor ConfigurationReloader: Service {
-    /// How often the file is looked at.
-    private static let interval = Duration.seconds(1)
-
     private let path: String
     private let values: NotedValueSource
     /// The storage directory, which a running daemon keeps.
@@ -103,7 +101,7 @@ actor ConfigurationReloader: Service {
     /// Polls: editors replace files, and a link of a credential's folder changes without an event on the file.
     private func watchFile() async {
         var pending: Signature?
-        while (try? await Task.sleep(for: Self.interval)) != nil {
+        while (try? await CommonSecond.sleep()) != nil {
             guard let current = Signature(self.path), current != self.known else { continue }
             // Taken when it is the same twice: an editor may still be writing.
             if current == pending { try? await self.reload() } else { pending = current }

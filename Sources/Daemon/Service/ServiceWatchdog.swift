@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Control
 import Model
 import Observability
@@ -9,8 +10,6 @@ import ServiceLifecycle
 ///
 /// The watchdog is fed only while the health check says that the daemon lives, so that a daemon that hangs is ended.
 struct ServiceWatchdog: Service {
-    private static let interval = Duration.seconds(1)
-
     let notifier: ServiceNotifier
     let backend: DaemonBackend
     /// How long the end of everything may take; else the service manager kills workers that still close their files.
@@ -38,6 +37,6 @@ struct ServiceWatchdog: Service {
             let line = ([await self.backend.occupancy()] + health.problems).joined(separator: "; ")
             if line != shown { self.notifier.status(line) }
             shown = line
-        } while (try? await Task.sleep(for: Self.interval)) != nil
+        } while (try? await CommonSecond.sleep()) != nil
     }
 }

@@ -233,7 +233,7 @@ final class RTSPKeeper: Service {
 
     /// Ends a process that is silent.
     private func watch(_ mailbox: WorkerMailbox) async {
-        while (try? await Task.sleep(for: .seconds(1))) != nil {
+        while (try? await CommonSecond.sleep()) != nil {
             let silence = self.state.withLock { ContinuousClock.now - $0.lastHeard }
             if silence > Self.hangLimit {
                 self.logger.error("RTSP server hangs and is ended")

@@ -209,14 +209,10 @@ struct RecorderLoop: ~Copyable {
                 exchange.tell { [failure] in $0.completed(completion, failure: failure) }
             }
         case .synchronise(let round):
-            let begin = { @Sendable in for file in round.files { Runtime.beginWriting(file.descriptor) } }
             self.synchroniser.add(
-                Synchroniser.Round(begin: begin) { [exchange = self.exchange] in
-                    let failures = round.perform()
+                Synchroniser.Round(round) { [exchange = self.exchange] failures, cost in
                     // What went well can wait for the next unit.
-                    return { cost in
-                        exchange.tell(wakes: !failures.isEmpty) { $0.synchronised(failures: failures, cost: cost) }
-                    }
+                    exchange.tell(wakes: !failures.isEmpty) { $0.synchronised(failures: failures, cost: cost) }
                 }
             )
         case .tellStarted(let folder, let part, let place):

@@ -248,7 +248,7 @@ public final class RoomSession: Sendable {
     /// Once a second: a peer that sends neither RTP nor RTCP, though it should, is reported, which webrtcbin does not notice
     /// in time (docs/gstreamer.md, fact 18).
     private func watchLiveness() async {
-        while (try? await Task.sleep(for: .seconds(1))) != nil {
+        while (try? await CommonSecond.sleep()) != nil {
             if let outputs = self.context.outputs, outputs.areThere { self.context.control.enqueue { outputs.tick() } }
             let now = UInt64(clamping: Runtime.monotonicNanoseconds)
             let transitions = self.state.withLock { state in

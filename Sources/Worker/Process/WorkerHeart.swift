@@ -14,6 +14,8 @@ internal import Synchronization
 final class WorkerHeart: Sendable {
     /// Beats that may go without an answer: longer than anything that a control thread may rightly take for one piece of work.
     static let patience = 20
+    /// Beats from one question to a room to the next, since each wakes a thread; the rooms are asked in turns.
+    static let roomInterval = 5
 
     /// What must answer.
     private struct Part {
@@ -24,11 +26,14 @@ final class WorkerHeart: Sendable {
         var isLeft: @Sendable () -> Bool
         /// Beats since it was asked; 0 once it has answered.
         var unanswered = 0
+        /// Which beat of a few it is asked with, if it has answered.
+        var turn = 0
     }
 
     private struct State {
         var task: Part
         var rooms: [String: Part] = [:]
+        var beats = 0
         var silent: [String] = []
         var hasEnded = false
     }
@@ -73,7 +78,9 @@ final class WorkerHeart: Sendable {
         ask: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
         isLeft: @escaping @Sendable () -> Bool
     ) {
-        self.state.withLock { $0.rooms[room] = Part(ask: ask, isLeft: isLeft) }
+        self.state.withLock { state in
+            state.rooms[room] = Part(ask: ask, isLeft: isLeft, turn: state.rooms.count % Self.roomInterval)
+        }
     }
 
     /// The room is gone.
@@ -83,7 +90,11 @@ final class WorkerHeart: Sendable {
     func beat() -> Bool {
         let (task, rooms, hasEnded) = self.state.withLock { state in
             state.task.unanswered += 1
-            for name in state.rooms.keys { state.rooms[name]?.unanswered += 1 }
+            let turn = state.beats % Self.roomInterval
+            state.beats += 1
+            for (name, room) in state.rooms where room.turn == turn || room.unanswered > 0 {
+                state.rooms[name]?.unanswered += 1
+            }
             return (state.task, state.rooms, state.hasEnded)
         }
         guard !hasEnded else { return false }

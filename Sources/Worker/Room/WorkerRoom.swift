@@ -536,7 +536,7 @@ final class WorkerRoom: Sendable {
     private func watch() async {
         var announced: UInt64 = 0
         var wasEmpty: Bool?
-        while (try? await Task.sleep(for: .seconds(1))) != nil {
+        while (try? await CommonSecond.sleep()) != nil {
             let isOutputChanged = self.outputs.takeChange()
             let (session, isDue) = self.state.withLock { state in
                 let isOld = ContinuousClock.now - state.lastStatus >= .milliseconds(4500)

@@ -16,8 +16,8 @@ import Testing
 
         let now = Mutex<Int64>(0)
         private let begun = Mutex<[String]>([])
-        /// Rooms that begin to be written, and how many were performed before.
-        let written = Mutex<[(room: String, performed: Int)]>([])
+        /// Files that were forced to the disk together, call after call.
+        let forced = Mutex<[[Int32]]>([])
         private let told = Mutex<[Result]>([])
         private let threads = Mutex<Set<ObjectIdentifier>>([])
 
@@ -27,16 +27,22 @@ import Testing
 
         func clock() -> Int64 { self.now.withLock { $0 } }
 
+        /// Returns the error number 0 for files below 100.
+        func force(_ files: [Int32]) -> [Int32] {
+            self.forced.withLock { $0.append(files) }
+            return files.map { $0 < 100 ? 0 : $0 }
+        }
+
         /// A round of a room that lets the clock go on by so much, and waits for the gate.
         func round(_ room: String, takes milliseconds: Int64 = 0, behind gate: DispatchSemaphore? = nil)
             -> Synchroniser.Round
         {
-            Synchroniser.Round(begin: { self.written.withLock { $0.append((room, self.rooms.count)) } }) {
+            Synchroniser.Round(files: []) { _ in
                 self.begun.withLock { $0.append(room) }
                 _ = self.threads.withLock { $0.insert(ObjectIdentifier(Thread.current)) }
                 gate?.wait()
                 self.now.withLock { $0 += milliseconds * 1_000_000 }
-                return { cost in self.told.withLock { $0.append(Result(room: room, cost: cost)) } }
+                return .tell { cost in self.told.withLock { $0.append(Result(room: room, cost: cost)) } }
             }
         }
 
@@ -59,9 +65,27 @@ import Testing
         await log.wait { $0.results.count == 4 }
         #expect(log.results.last == .init(room: "a", cost: .milliseconds(5)))
         #expect(log.threadCount == 1)
-        // Each begins to be written before the first is waited for.
-        #expect(log.written.withLock { $0.map(\.room) } == ["a", "b", "c", "a"])
-        #expect(log.written.withLock { $0.map(\.performed) } == [0, 0, 0, 3])
+    }
+
+    /// A file system commits, and a disk empties its cache, once for all that is forced together.
+    @Test func filesOfAllRoomsAreForcedTogetherStepByStep() async {
+        let (log, gate, errors) = (Log(), DispatchSemaphore(value: 0), Mutex<[[Int32]]>([]))
+        let synchroniser = Synchroniser(gather: { gate.wait() }, force: log.force)
+        for (tracks, journal) in [([1, 102], 3), ([4], 105), ([], 6)] as [([Int32], Int32)] {
+            synchroniser.add(
+                .init(files: tracks) { ofTracks in
+                    .round(
+                        .init(files: [journal]) { ofJournal in
+                            .tell { _ in errors.withLock { $0.append(ofTracks + ofJournal) } }
+                        }
+                    )
+                }
+            )
+        }
+        gate.signal()
+        await log.wait { _ in errors.withLock { $0.count == 3 } }
+        #expect(log.forced.withLock { $0 } == [[1, 102, 4], [3, 105, 6]])
+        #expect(errors.withLock { $0 } == [[0, 102, 0], [0, 105], [0]])
     }
 
     /// Else a slow disk would be asked again while it is at work for others.
