@@ -10,7 +10,7 @@ enum {
     // A round that computes for longer has more connections than its reader has time for.
     LONGEST_WORK_MICROSECONDS = CTAPEDECK_ROUND_MILLISECONDS * 1000 / 2,
     LONGEST_TURN_MICROSECONDS = CTAPEDECK_LONGEST_TURN_MILLISECONDS * 1000,
-    // How often the watch looks. A socket holds the packets of a turn that hangs from one look to the one after the next.
+    // From one look of the watch to the next: a socket holds the packets of three times the longest turn.
     WATCH_MICROSECONDS = 2 * LONGEST_TURN_MICROSECONDS,
     // Rounds after which a reader that had too much to do takes one connection more again.
     ROUNDS_UNTIL_MORE = 250,
