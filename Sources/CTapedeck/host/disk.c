@@ -67,14 +67,13 @@ static void wait_for_all(CTapedeckDisk *disk, int *errors, size_t count) {
 
 static void force_some(CTapedeckDisk *disk, const int *descriptors, int *errors, size_t count) {
     struct iocb blocks[AT_ONCE] = {0};
-    // The last is left for this thread, which has to wait anyway.
-    size_t others = count - 1;
-    for (size_t index = 0; index < others; index++) {
+    for (size_t index = 0; index < count; index++) {
         blocks[index].aio_data = index;
         blocks[index].aio_lio_opcode = IOCB_CMD_FDSYNC;
         blocks[index].aio_fildes = (uint32_t)descriptors[index];
     }
-    size_t taken = disk->context != 0 && others > 0 ? hand_over(disk->context, blocks, others) : 0;
+    // One alone has none to be together with.
+    size_t taken = disk->context != 0 && count > 1 ? hand_over(disk->context, blocks, count) : 0;
     for (size_t index = taken; index < count; index++) errors[index] = force_one(descriptors[index]);
     if (taken > 0) wait_for_all(disk, errors, taken);
 }
