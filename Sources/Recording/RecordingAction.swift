@@ -100,9 +100,9 @@ public struct SynchronisationRound: Sendable {
         self.recordings.flatMap { $0.tracks.map(\.file) + [$0.lines].compactMap(\.self) }
     }
 
-    /// Begins the round: tracks first, then their names, then journals. Everything that a journal mentions exists then.
+    /// Begins the round: tracks first, then their names, then journals.
     ///
-    /// Any thread; may wait for the disk. If a recording's folder is gone, its other failures are not reported.
+    /// Everything that a journal mentions exists then. Any thread; may wait for the disk. If a recording's folder is gone, its other failures are not reported.
     public func begin() -> Step {
         var failures: [Failure] = []
         var tracks: [(file: File, recording: RecordingID, number: Int)] = []

@@ -3,6 +3,7 @@
 import Basics
 import Glibc
 import Matroska
+import Storage
 import Testing
 
 @testable import Recording
@@ -30,7 +31,8 @@ import Testing
     @Test func tracksAreForcedBeforeTheJournalAndFailuresAreOfTheirFiles() throws {
         let feed = RecordingFeed { $0.synchroniseEvery = .seconds(1_000_000_000) }
         feed.push(feed.open(.vp8), FedUnit.keyframe(), at: 0)
-        let recording = try #require(feed.session.recording)
+        let found = feed.session.recording
+        let recording = try #require(found)
         let round = SynchronisationRound(recordings: [feed.session.files(of: recording)])
         let tracks = round.begin()
         #expect(tracks.files.map(\.path).map { $0.contains("/tracks/") } == [true])
