@@ -38,9 +38,11 @@ struct DeleteRecordingsCommand: AsyncParsableCommand {
             if self.daemon.api != nil || Self.isOthers(directory) {
                 let client = try self.daemon.client()
                 var found: [String] = []
-                for id in self.ids { found.append(try await Self.find(id, client)) }
+                for id in self.ids {
+                    found.append(try await client.recording(id, otherwise: "; nothing was deleted").id)
+                }
                 for id in found {
-                    try await client.delete("/v1/recordings/\(PercentCoding.encode(id))")
+                    try await client.delete(DaemonClient.path(of: id))
                     try self.tell(id)
                 }
             } else {
@@ -71,21 +73,5 @@ struct DeleteRecordingsCommand: AsyncParsableCommand {
         let lock = try? File(directory + "/daemon.lock", .read)
         return lock?.isLocked() ?? false
             || access(directory + "/recordings", R_OK | W_OK | X_OK) != 0 && errno == EACCES
-    }
-
-    /// The whole id of what the daemon knows.
-    private static func find(_ id: String, _ client: DaemonClient) async throws -> String {
-        let path = "/v1/recordings?limit=200&text=\(PercentCoding.encode(id))"
-        let found = try await client.get(path, as: RecordingPage.self).recordings.map(\.id).filter { $0.hasPrefix(id) }
-        guard let first = found.first, !id.isEmpty else {
-            throw CommandFailure(.usage, "there is no recording \(id) at \(client.base): nothing was deleted")
-        }
-        guard found.count == 1 else {
-            throw CommandFailure(
-                .usage,
-                "\(found.count) recordings begin with \(id): give more of the id; nothing was deleted"
-            )
-        }
-        return first
     }
 }

@@ -7,6 +7,7 @@ import Foundation
 public import Model
 import Rendering
 import Storage
+import Timeline
 
 /// `tapedeck export`.
 struct ExportCommand: AsyncParsableCommand {
@@ -21,7 +22,8 @@ struct ExportCommand: AsyncParsableCommand {
             with --series.
 
             What can be read of a damaged recording is exported too; then the exit code is 5, and notes say what is wrong. \
-            One that was only cut off gives 0.
+            One that was only cut off gives 0. A recording that another host of the cluster has is exported there, through the \
+            running daemon; --output fetches the file.
 
             Example: tapedeck export recordings/standup/20261121T031226Z-k3v9q2wtb4n50xjc --output call.mkv
             Example: tapedeck export k3v9 --output call.mp4
@@ -35,7 +37,10 @@ struct ExportCommand: AsyncParsableCommand {
     @Argument(help: "The recording's id, the beginning of it, or its folder.")
     var id: String
 
-    @OptionGroup var storage: StorageOptions
+    @Option(help: "Storage directory of this host. Default: the configuration's, else the current folder.")
+    var directory: String?
+
+    @OptionGroup var daemon: DaemonOptions
 
     @Option(help: "Layout: tracks (all, not transcoded), grid (all participants in one video), audio (one mix).")
     var layout: ExportSpec.Layout.Name = .tracks
@@ -89,14 +94,34 @@ struct ExportCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         try self.output?.check(replaces: self.force)
-        let folder = try RecordingFolder.find(storage: try self.storage.directory, self.id)
-        let report = try self.export(folder, try self.spec())
-        let result = RecordResult(folder: folder, report: report)
-        try result.show(self.common)
-        if !self.common.json { for warning in report.warnings { Output.message("note: \(warning)") } }
-        guard !report.isOfDamaged else {
+        let isOfDamaged: Bool
+        switch try await self.daemon.find(self.id, in: self.directory) {
+        case .here(let folder):
+            let report = try self.export(folder, try self.spec())
+            try RecordResult(folder: folder, report: report).show(self.common)
+            if !self.common.json { for warning in report.warnings { Output.message("note: \(warning)") } }
+            isOfDamaged = report.isOfDamaged
+        case .shared(let recording, let client):
+            let export = try await self.export(recording, client)
+            if self.common.json {
+                try Output.json(export)
+            } else {
+                let place = self.output == nil ? export.host.map { " on the host \($0)" } ?? "" : ""
+                Output.result(export.output + place)
+            }
+            isOfDamaged = export.verdict == Certificate.Verdict.damaged.rawValue
+        }
+        guard !isOfDamaged else {
             throw CommandFailure(.incomplete, "exported, but the recording is damaged: tapedeck verify says how")
         }
+    }
+
+    private func export(_ recording: RecordingResource, _ client: DaemonClient) async throws -> SharedExport {
+        let spec = try self.spec()
+        let lines = LiveLines(self.common.logOutput(), isWanted: !self.common.json)
+        defer { lines.end() }
+        let progress = ExportProgressBar(lines, spec, output: self.output?.path)
+        return try await SharedExport(spec, of: recording, client, to: self.output?.path) { progress.draw($0) }
     }
 
     private func export(_ folder: RecordingFolder, _ spec: ExportSpec) throws -> ExportReport {

@@ -18,13 +18,15 @@ final class ExportProgressBar {
         self.file = (output ?? spec.fileName).split(separator: "/").last.map { String($0) } ?? ""
     }
 
-    func draw(_ progress: ExportProgress) {
+    func draw(_ progress: ExportProgress) { self.draw(progress.fraction) }
+
+    func draw(_ fraction: Double) {
         let now = ContinuousClock.now
         if let lastDrawn, now - lastDrawn < .milliseconds(100) { return }
         self.lastDrawn = now
         let line = ExportLine(
             file: self.file,
-            fraction: progress.fraction,
+            fraction: fraction,
             elapsedSeconds: (now - self.began).seconds
         )
         self.lines.draw { columns, _ in [line.line(columns: columns)] }

@@ -17,8 +17,8 @@ struct RecordingsCommand: AsyncParsableCommand {
         abstract: "List the recordings of a storage directory, oldest first; explain, delete or fetch them.",
         discussion: """
             A recording is `recording`, `finished`, or `interrupted`: cut off by a crash and not yet closed. Its verdict is \
-            `complete`, `with gaps` or `damaged`. Reads the folders directly: except for the list of a cluster, the daemon need \
-            not run. `tapedeck recordings list --help` has the options of the list.
+            `complete`, `with gaps` or `damaged`. Reads the folders directly: except for what other hosts of a cluster have, the \
+            daemon need not run. `tapedeck recordings list --help` has the options of the list.
 
             Example: tapedeck recordings show k3v9 --directory /var/lib/tapedeck
             """,
@@ -76,8 +76,7 @@ struct ListRecordingsCommand: AsyncParsableCommand {
     private var asksDaemon: Bool {
         get throws {
             guard !self.view.local, self.directory == nil else { return false }
-            if self.daemon.api != nil { return true }
-            return try self.daemon.configuration.path.flatMap { try DaemonConfiguration.loadCluster(path: $0) } != nil
+            return try self.daemon.api != nil || self.daemon.isOfCluster
         }
     }
 
@@ -118,22 +117,33 @@ struct ShowRecordingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Explain one recording: participants, received media, exports.",
-        discussion: "Example: tapedeck recordings show k3v9q2wtb4n50xjc --directory /var/lib/tapedeck"
+        discussion: """
+            A recording that this host does not have is looked for on the other hosts of the cluster, through the running daemon.
+
+            Example: tapedeck recordings show k3v9q2wtb4n50xjc --directory /var/lib/tapedeck
+            """
     )
 
     @Argument(help: "The recording's id, the beginning of it, or its folder.")
     var id: String
 
-    @OptionGroup var storage: StorageOptions
+    @Option(help: "Storage directory of this host. Default: the configuration's, else the current folder.")
+    var directory: String?
 
+    @OptionGroup var daemon: DaemonOptions
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
         do {
-            let directory = try self.storage.directory
-            let folder = try RecordingFolder.find(storage: directory, self.id)
-            let upload = Catalogue.uploadProgress(storage: directory)[folder.id]
-            let description = RecordingDescription(try RecordingSummary.read(folder), upload)
+            let description: RecordingDescription
+            switch try await self.daemon.find(self.id, in: self.directory) {
+            case .here(let folder):
+                let storage = try self.daemon.configuration.directory(or: self.directory)
+                let upload = Catalogue.uploadProgress(storage: storage)[folder.id]
+                description = RecordingDescription(try RecordingSummary.read(folder), upload)
+            case .shared(let found, let client):
+                description = RecordingDescription(try await client.get(DaemonClient.path(of: found.id)))
+            }
             if self.common.json {
                 try Output.json(description)
             } else {
@@ -149,8 +159,8 @@ struct ShowRecordingCommand: AsyncParsableCommand {
 struct RecordingDescription: Encodable {
     struct Export: Encodable {
         var file: String
-        var layout: String
-        var durationSeconds: Double
+        var layout: String?
+        var durationSeconds: Double?
         var bytes: UInt64
     }
 
@@ -208,7 +218,7 @@ struct RecordingDescription: Encodable {
         }
     }
 
-    /// A row of the daemon's list.
+    /// A recording as the daemon shows it.
     init(_ recording: RecordingResource) {
         (self.id, self.host, self.room, self.start) = (recording.id, recording.host, recording.room, recording.start)
         (self.durationSeconds, self.bytes) = (recording.durationSeconds, recording.bytes)
@@ -216,7 +226,8 @@ struct RecordingDescription: Encodable {
         self.isFinished = self.state == .finished
         self.verdict = recording.verdict.flatMap { Certificate.Verdict(rawValue: $0) }
         (self.participants, self.tags, self.notes) = (recording.participants, recording.tags, recording.notes)
-        (self.tracks, self.exports, self.upload) = ([], [], recording.upload)
+        (self.tracks, self.upload) = (recording.tracks, recording.upload)
+        self.exports = recording.exports.map { Export(file: $0.name, bytes: UInt64(clamping: $0.bytes)) }
     }
 
     /// The state in words.
@@ -254,7 +265,8 @@ struct RecordingDescription: Encodable {
             ["recording", self.id], ["room", self.room], ["began", self.startTitle], ["length", self.length],
             ["size", self.size], ["state", self.stateTitle], ["verdict", self.verdictTitle],
             ["parts", self.parts.map { "\($0)" } ?? "-"],
-            ["people", self.participants.joined(separator: ", ")], ["folder", self.folder ?? "-"],
+            ["people", self.participants.joined(separator: ", ")],
+            self.host.map { ["host", $0] } ?? ["folder", self.folder ?? "-"],
         ]
         if !self.tags.isEmpty { facts.append(["tags", self.tags.joined(separator: ", ")]) }
         if let notes = self.notes { facts.append(["notes", notes]) }
@@ -272,7 +284,8 @@ struct RecordingDescription: Encodable {
         }
         let exports = self.exports.map { export in
             [
-                export.file, export.layout, ReadableText.clock(export.durationSeconds.rounded()),
+                export.file, export.layout ?? "-",
+                export.durationSeconds.map { ReadableText.clock($0.rounded()) } ?? "-",
                 ReadableText.bytes(Int64(clamping: export.bytes)),
             ]
         }

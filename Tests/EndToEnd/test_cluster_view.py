@@ -190,6 +190,19 @@ def test_recordings_of_all_hosts_are_one_list(stage):
         export["id"] == order["id"] and export["state"] == "done" for export in other.get(f"{base}/exports")["exports"]))
     assert (folder / "call-audio.opus").exists()
 
+    # The same by commands, which find it by the beginning of its id.
+    beginning = recording["id"][:8]
+    lines = shows(stage, other, "recordings", "show", beginning).output
+    assert re.search(rf"^host +{owner.name}$", lines, re.MULTILINE) and re.search(r"^call.mkv +", lines, re.MULTILINE), lines
+    assert json.loads(shows(stage, other, "recordings", "show", beginning, "--json").output)["tracks"] == shown["tracks"]
+    fetched = stage.folder / "fetched.wav"
+    made = shows(stage, other, "export", beginning, "--layout", "audio", "--output", fetched)
+    assert made.output.strip() == str(fetched) and fetched.read_bytes() == (folder / "call-audio.wav").read_bytes()
+    made = shows(stage, other, "export", beginning, "--layout", "audio", "--format", "wav")
+    assert made.output.strip() == f"call-audio.wav on the host {owner.name}", made.output
+    unknown = stage.run_tapedeck("recordings", "show", "zzzz", "--config", other.path)
+    assert unknown.exit_code == 2 and "there is no recording zzzz" in unknown.messages, unknown.story()
+
     table = shows(stage, other, "recordings").output
     assert re.search(rf"^{recording['id']} +hall +{owner.name} +20", table, re.MULTILINE), table
     rows = [json.loads(line) for line in shows(stage, other, "recordings", "--json").output.splitlines()]
@@ -219,6 +232,11 @@ def test_a_host_that_hangs_is_named_and_holds_up_nothing_else(stage):
         assert status == 503 and f"the host {owner.name}, which has it, does not answer" in body.decode(), body
         status, _, body = other.request("GET", "/v1/recordings/0000000000000000")
         assert status == 503 and owner.name in body.decode(), body
+        for command in (("recordings", "show"), ("export",)):
+            silent = stage.run_tapedeck(*command, "0000000000000000", "--config", other.path)
+            reason = f"; the host {owner.name} is missing: it does not answer in time"
+            assert silent.exit_code == 1 and silent.messages.strip().endswith(reason), silent.story()
+            assert silent.messages.count("\n") == 1, silent.story()
         result = shows(stage, other, "rooms")
         assert f"the host {owner.name} is missing: it does not answer in time" in result.messages, result.story()
         assert re.search(rf"^hall +{owner.name} +joined +- ", result.output, re.MULTILINE), result.output

@@ -92,6 +92,13 @@ public struct RecordingResource: Sendable, Hashable, Codable {
     /// How the verdict came about; only with a single recording, `nil` before the first export.
     public var certificate: Certificate?
 
+    /// The files of its exports; only with a single recording.
+    public var exports: [File] {
+        self.files.filter { file in
+            !file.name.contains("/") && ["video/", "audio/"].contains { file.type.hasPrefix($0) }
+        }
+    }
+
     /// A recording with each part given.
     public init(
         id: String,

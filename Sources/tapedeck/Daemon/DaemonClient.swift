@@ -66,6 +66,19 @@ struct DaemonClient: Sendable {
         _ = try await self.request("POST", path, try body.map { try JSONEncoder().encode($0) })
     }
 
+    /// The answer to a POST with a body.
+    func order<Answer: Decodable>(_ path: String, _ body: any Encodable) async throws -> Answer {
+        try self.decoded(try await self.request("POST", path, try JSONEncoder().encode(body)))
+    }
+
+    /// The answer to a GET, piece by piece, on the thread of all requests.
+    func stream(_ path: String, onBytes: @escaping @Sendable (UnsafeRawBufferPointer) -> Void) async throws {
+        let request = self.message("GET", path)
+        _ = try await self.answer { [request] () throws(HTTPClient.Failure) in
+            try await HTTPClient().follow(request, onBytes: onBytes)
+        }
+    }
+
     /// Deletes what a path stands for.
     func delete(_ path: String) async throws { _ = try await self.request("DELETE", path) }
 
