@@ -24,6 +24,8 @@ public struct ClusterHolding: Sendable, Hashable {
     /// A move that is in progress.
     struct Move: Sendable, Hashable {
         let handover: Handover
+        /// The run of the successor's daemon.
+        let life: String?
         let deadline: Duration
     }
 

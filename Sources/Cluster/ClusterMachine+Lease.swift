@@ -229,8 +229,8 @@ extension ClusterMachine {
         self.dirty.formUnion(self.stuck)
         for room in self.holdings.keys {
             self.holdings[room]?.refused = []
-            // A draining host waits for one that takes its rooms.
-            if self.isDraining { self.dirty.insert(room) }
+            // A draining host waits for one that takes its rooms, and a move for its successor.
+            if self.isDraining || self.holdings[room]?.move != nil { self.dirty.insert(room) }
         }
     }
 

@@ -6,12 +6,15 @@ extension ClusterMachine {
     mutating func move(_ room: String, _ now: Duration) {
         guard self.isConnected, let holding = self.holdings[room], let definition = holding.definition else { return }
         if let move = holding.move {
-            guard now >= move.deadline else {
+            let life = self.view.hosts[move.handover.to]?.record?.life
+            // Another run of the successor takes no epoch under which the one before may have recorded.
+            let isAnotherRun = life != nil && life != move.life
+            guard isAnotherRun || now >= move.deadline else {
                 self.wake(room, at: move.deadline)
                 return
             }
             // The successor did not join in time: another one, or none.
-            self.holdings[room]?.refused.insert(move.handover.to)
+            if !isAnotherRun { self.holdings[room]?.refused.insert(move.handover.to) }
             self.holdings[room]?.move = nil
         }
         guard let urgency = self.urgency(of: room, now) else { return }
@@ -31,6 +34,7 @@ extension ClusterMachine {
             guard OwnerRecord.epochs.contains(epoch) else { return }
             self.holdings[room]?.move = ClusterHolding.Move(
                 handover: Handover(to: target, epoch: epoch),
+                life: self.view.hosts[target]?.record?.life,
                 deadline: now + self.settings.handoverLimit
             )
             self.wake(room, at: now + self.settings.handoverLimit)

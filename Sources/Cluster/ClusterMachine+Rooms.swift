@@ -165,6 +165,7 @@ extension ClusterMachine {
             self.settleClaimed(room, claim, now)
             return
         }
+        self.prepared[room] = nil
         let isLocal = self.local[room] != nil && self.view.rooms[room] == nil
         guard isLocal || self.usable(room) != nil else {
             self.withdraw(room)
@@ -189,9 +190,11 @@ extension ClusterMachine {
             return
         }
         guard let handover = record.handover, handover.to == self.settings.host, record.host != self.settings.host,
-            handover.epoch > record.epoch, !self.isDraining, let usable = self.usable(room),
-            Placement.allows(self.settings.record.labels, usable.record), usable.record.cost <= self.freeCapacity
+            handover.epoch > record.epoch, self.isFresh(handover, claim, room), !self.isDraining,
+            let usable = self.usable(room), Placement.allows(self.settings.record.labels, usable.record),
+            usable.record.cost <= self.freeCapacity
         else { return }
+        self.prepared[room] = handover.epoch
         var holding = ClusterHolding(
             epoch: handover.epoch,
             phase: .preparing(deadline: now + self.settings.handoverLimit),
@@ -202,6 +205,13 @@ extension ClusterMachine {
         self.holdings[room] = holding
         self.placement = nil
         self.wake(room, at: now + self.settings.handoverLimit)
+    }
+
+    /// Whether nothing was recorded under the epoch of a handover: not by this run, nor by the one that a handover older than
+    /// this run's record named.
+    private func isFresh(_ handover: Handover, _ claim: ClusterView.Entry<ClaimRecord>, _ room: String) -> Bool {
+        guard let own = self.view.hosts[self.settings.host] else { return false }
+        return claim.stored.modified > own.stored.created && handover.epoch > self.prepared[room] ?? 0
     }
 
     /// Sends a claim as the next owner.

@@ -94,6 +94,8 @@ public struct ClusterMachine: Sendable {
     var claiming: [String: Int] = [:]
     /// The hosts that had the rooms which this host claims, until it knows that it has them.
     var previousOwners: [String: String] = [:]
+    /// The epochs under which this run was in rooms to take them: one is good for one recording.
+    var prepared: [String: Int] = [:]
     /// When the next claim may be sent, if claims were spread evenly; a second of them may be ahead.
     var claimSchedule: Duration = .zero
     /// Rooms that no host has.

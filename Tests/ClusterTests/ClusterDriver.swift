@@ -141,6 +141,13 @@ struct ClusterDriver {
         if isReachable { self.news() }
     }
 
+    /// Host `b` hands the room to this host.
+    mutating func handOver(epoch: Int) {
+        let handover = Handover(to: "a", epoch: epoch)
+        self.put(.claim("r"), ClaimRecord(host: "b", epoch: 3, phase: .joined, handover: handover).text)
+        self.put(.owner("r"), OwnerRecord(epoch: 3, host: "b", handover: handover).text)
+    }
+
     /// Gets a lease, the state of the store and a record.
     mutating func connect() {
         self.feed(.tick)
@@ -215,10 +222,10 @@ struct ClusterDriver {
             driver.hold()
             driver.cutOff()
         case "preparing":
-            let handover = Handover(to: "a", epoch: 4)
-            driver.put(.claim("r"), ClaimRecord(host: "b", epoch: 3, phase: .joined, handover: handover).text)
-            driver.put(.owner("r"), OwnerRecord(epoch: 3, host: "b", handover: handover).text)
+            driver.put(.claim("r"), ClaimRecord(host: "b", epoch: 3, phase: .joined).text)
             driver.connect()
+            driver.handOver(epoch: 4)
+            driver.news()
         case "lost":
             driver.hold()
             driver.put(.claim("r"), ClaimRecord(host: "b", epoch: 5, phase: .joining).text)

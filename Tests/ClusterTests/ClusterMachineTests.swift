@@ -563,6 +563,44 @@ import Testing
         #expect(driver.phase == "leaving" && driver.leaving == ["r"])
     }
 
+    /// What was recorded under the epoch before is a part of the series: a second recording with its place would be left out.
+    @Test func aSuccessorTakesNoEpochThatItWasInTheRoomUnder() {
+        var driver = ClusterDriver.inPhase("preparing")
+        // Its owner stands still, and withdraws nothing.
+        driver.pass(.seconds(20))
+        driver.leave()
+        driver.pass(.seconds(5))
+        #expect(driver.phase == "-")
+        driver.handOver(epoch: 5)
+        driver.news()
+        #expect(driver.phase == "preparing" && driver.assignments["r"]?.epoch == 5)
+        // Nor one of the run before.
+        var next = ClusterDriver()
+        next.handOver(epoch: 6)
+        next.connect()
+        #expect(next.phase == "-")
+        next.handOver(epoch: 7)
+        next.news()
+        #expect(next.phase == "preparing" && next.assignments["r"]?.epoch == 7)
+    }
+
+    @Test func anOwnerNamesASuccessorThatBeganAnewAgainUnderAnotherEpoch() {
+        var driver = ClusterDriver()
+        driver.hold()
+        driver.feed(.drain(deadline: driver.now))
+        driver.calm()
+        #expect(driver.claim()?.handover == Handover(to: "b", epoch: 5))
+        driver.put(.host("b"), nil)
+        driver.pass(.seconds(5))
+        #expect(driver.claim()?.handover == Handover(to: "b", epoch: 5), "it may be back")
+        var record = ClusterDriver.record("b")
+        record.life = "another life"
+        driver.put(.host("b"), record.text)
+        driver.news()
+        driver.calm()
+        #expect(driver.claim()?.handover == Handover(to: "b", epoch: 6))
+    }
+
     @Test func anEmptyRoomMovesToItsPlaceWithinTheBudget() {
         let rooms = (0..<30).map { "room-\($0)" }
         var driver = ClusterDriver(rooms: rooms, hasOther: false) {

@@ -208,9 +208,9 @@ final class Checker {
         self.fail("\(host.name) waits for \(deadline), which is over, after \(input)")
     }
 
-    /// A host begins a recording under names.
+    /// A host begins a recording under names, which no recording had before.
     func writes(_ key: String, _ host: SimulatedHost) {
-        if let writer = self.keys[key], writer != host.name {
+        if let writer = self.keys[key] {
             self.fail("\(key) is written by \(writer) and \(host.name)")
         }
         self.keys[key] = host.name

@@ -18,9 +18,7 @@ extension Simulation {
             )
         }
         self.checker.writes(key, host)
-        // A successor that is killed before it owns the room comes again under the epoch that is reserved for it.
-        let part = "\(key)/\(pointer.recording)"
-        host.parts.append(SimulatedHost.Part(room: room, key: part, uploads: UploadMachine(files)))
+        host.parts.append(SimulatedHost.Part(room: room, key: key, uploads: UploadMachine(files)))
     }
 
     func endPart(_ room: String, _ host: SimulatedHost) {
