@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Basics
 import Cluster
 import Model
 import Testing
@@ -30,18 +31,18 @@ import Testing
         return status
     }
 
-    private static func isHeard(_ status: RoomStatus) -> Bool? {
-        if case .members(_, _, let areHeard) = RoomNews(status) { areHeard } else { nil }
+    private static func isHeard(_ status: RoomStatus, _ record: RecordSpec? = nil) -> Bool? {
+        if case .members(_, _, let areHeard) = RoomNews(status, record) { areHeard } else { nil }
     }
 
     @Test(arguments: [(nil, false), (2, false), (3, true), (64, true)] as [(Int?, Bool)])
     func oneMoreIsTakenWhereThatIsKnown(capacity: Int?, takesOneMore: Bool) {
-        let news = RoomNews(Self.status([("p", true)], .off, capacity: capacity))
+        let news = RoomNews(Self.status([("p", true)], .off, capacity: capacity), nil)
         #expect(news == .members(isOccupied: true, takesOneMore: takesOneMore))
     }
 
     @Test func anEmptyRoomIsNotOccupied() {
-        #expect(RoomNews(Self.status([], .waiting)) == .members(isOccupied: false, takesOneMore: false))
+        #expect(RoomNews(Self.status([], .waiting), nil) == .members(isOccupied: false, takesOneMore: false))
     }
 
     @Test func allAreHeardWhenMediaOfEachAreWritten() {
@@ -53,5 +54,19 @@ import Testing
         #expect(Self.isHeard(Self.status(two, .waiting)) == false)
         #expect(Self.isHeard(Self.status(two, .off)) == true, "nothing is recorded")
         #expect(Self.isHeard(Self.status([("p", false)], .off)) == false, "no media can flow")
+    }
+
+    /// One who may send both, but sends audio alone, is waited for until `hearingLimit`: the owner before records meanwhile.
+    @Test(
+        arguments: [([], true), ([.video], true), ([.audio, .video], false), ([.audio], false)]
+            as [([MediaKind], Bool)]
+    )
+    func whatIsAnnouncedIsWaitedFor(kinds: [MediaKind], isHeard: Bool) {
+        var status = Self.status([("p", true)], units: ["p": [5]])
+        status.participants[0].awaitedKinds = kinds
+        #expect(Self.isHeard(status) == isHeard)
+        var record = RecordSpec()
+        record.audio = false
+        #expect(Self.isHeard(status, record) == true, "what is not recorded is not awaited")
     }
 }

@@ -351,7 +351,7 @@ actor Supervisor: Service {
             self.book.note(room, participants: status.participants.count, now: self.now)
             // A status may come before the news that we are a member.
             if self.cluster != nil, self.fleet.rooms[room]?.phase == .joined {
-                let news = RoomNews(status)
+                let news = RoomNews(status, self.fleet.rooms[room]?.spec.record)
                 if self.members.updateValue(news, forKey: room) != news { self.tellCluster(room, news) }
                 // Where both can record, the store decides alone.
                 if let epoch = status.rivalEpoch, status.capacity ?? 2 <= 2 {

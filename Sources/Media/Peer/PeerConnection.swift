@@ -300,6 +300,9 @@ public final class PeerConnection: Sendable {
     /// Whether RTP or reports about it should come.
     var hasMedia: Bool { self.state.withLock { $0.negotiation.hasAgreedMedia } }
 
+    /// The kinds of media that the peer said it may send, and that we receive.
+    var awaitedKinds: Set<MediaKind> { self.state.withLock { $0.negotiation.awaitedKinds } }
+
     /// `CLOCK_MONOTONIC` of the newest RTP or RTCP packet; nil before the first.
     ///
     /// Any thread.
@@ -379,7 +382,7 @@ public final class PeerConnection: Sendable {
 
     /// Says what may come.
     private func tellAwaited() {
-        let kinds = self.state.withLock { $0.negotiation.awaitedKinds }
+        let kinds = self.awaitedKinds
         for sink in self.context.sinks { sink.awaited(connection: self.id.rawValue, kinds) }
     }
 

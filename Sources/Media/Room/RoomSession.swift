@@ -95,6 +95,7 @@ public final class RoomSession: Sendable {
                     status.sent[codec, default: 0] += counters.pushed
                 }
                 status.paths[connection.connection.peer] = connection.connection.path
+                status.awaitedKinds[connection.connection.peer] = connection.connection.awaitedKinds
             }
             return status
         }

@@ -34,6 +34,8 @@ public struct RoomSessionStatus: Sendable, Hashable {
     public var sent: [MediaCodec: UInt64] = [:]
     /// How media reach each peer that is connected.
     public var paths: [PeerID: MediaPath] = [:]
+    /// The kinds of media that each peer with a connection said it may send, and that we receive.
+    public var awaitedKinds: [PeerID: Set<MediaKind>] = [:]
     /// The last reason for which a peer was refused or dropped.
     public var lastRefusal: String?
     /// The last reason for which the room could not be joined.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Basics
+
 /// What a room looks like from inside its worker.
 public struct RoomStatus: Sendable, Hashable, Codable {
     /// A participant.
@@ -12,6 +14,8 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         public var shownName: String
         /// Whether media can flow.
         public var isConnected: Bool
+        /// The kinds of media that it said it may send, and that we receive.
+        public var awaitedKinds: [MediaKind]
         /// The way that media take; `nil` while there is none.
         public var path: Path?
         /// Round trip in milliseconds (RFC 3550, 6.4.1); `nil` until the participant reported on media of ours.
@@ -31,6 +35,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
             name: String? = nil,
             shownName: String? = nil,
             isConnected: Bool,
+            awaitedKinds: [MediaKind] = [],
             path: Path? = nil,
             roundTripMilliseconds: Double? = nil,
             refusedPackets: UInt64 = 0,
@@ -42,6 +47,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
             self.name = name
             self.shownName = shownName ?? name ?? id
             self.isConnected = isConnected
+            self.awaitedKinds = awaitedKinds
             self.path = path
             self.roundTripMilliseconds = roundTripMilliseconds
             self.refusedPackets = refusedPackets
@@ -51,7 +57,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
         }
 
         private enum CodingKeys: String, CodingKey {
-            case id, name, shownName, isConnected = "connected", path, roundTripMilliseconds
+            case id, name, shownName, isConnected = "connected", awaitedKinds, path, roundTripMilliseconds
             case refusedPackets, droppedReports, droppedUnits, unrecordedPackets
         }
 
@@ -64,6 +70,7 @@ public struct RoomStatus: Sendable, Hashable, Codable {
                 name: try values.decodeIfPresent(String.self, forKey: .name),
                 shownName: try values.decodeIfPresent(String.self, forKey: .shownName),
                 isConnected: try values.decode(Bool.self, forKey: .isConnected),
+                awaitedKinds: try values.decodeIfPresent([MediaKind].self, forKey: .awaitedKinds) ?? [],
                 path: try values.decodeIfPresent(Path.self, forKey: .path),
                 roundTripMilliseconds: try values.decodeIfPresent(Double.self, forKey: .roundTripMilliseconds),
                 refusedPackets: try count(.refusedPackets),

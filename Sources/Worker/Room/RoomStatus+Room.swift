@@ -50,6 +50,7 @@ extension RoomStatus {
                 name: session.names[peer],
                 shownName: shown[peer.rawValue],
                 isConnected: isConnected,
+                awaitedKinds: (session.awaitedKinds[peer] ?? []).sorted { $0.rawValue < $1.rawValue },
                 path: isConnected ? session.paths[peer].map(Path.init) : nil,
                 roundTripMilliseconds: isConnected ? roundTrip(peer) : nil,
                 refusedPackets: refusedPackets(peer),
