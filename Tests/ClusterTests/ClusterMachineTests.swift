@@ -168,12 +168,14 @@ import Testing
     @Test func capacityIsKeptByASuccessor() {
         let rooms = ["r1", "r2", "r3"]
         var driver = ClusterDriver(rooms: rooms) { $0.record.capacity = 2 }
+        for room in rooms { driver.put(.claim(room), ClaimRecord(host: "b", epoch: 1, phase: .joined).text) }
+        driver.connect()
         for room in rooms {
             let handover = Handover(to: "a", epoch: 2)
             driver.put(.claim(room), ClaimRecord(host: "b", epoch: 1, phase: .joined, handover: handover).text)
             driver.put(.owner(room), OwnerRecord(epoch: 1, host: "b", handover: handover).text)
         }
-        driver.connect()
+        driver.news()
         #expect(driver.machine.holdings.count == 2)
     }
 
