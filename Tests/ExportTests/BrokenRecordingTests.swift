@@ -541,6 +541,66 @@ extension String {
         #expect(!found.contains { $0.kind == .notConnected })
     }
 
+    /// Audio came up to 5.1 s, or video up to 4.2 s, and of the other medium less.
+    @Test(arguments: [
+        (
+            30, 250, nil as JournalRecord?, 0 as Int64,
+            "nothing came for 3899 ms at 1199 ms, until the end of the participant's audio"
+        ),
+        (120, 50, nil, 0, "nothing came for 3099 ms at 1000 ms, until the end of the participant's video"),
+        (120, 250, nil, 0, nil as String?),
+        (30, 250, .marker(Marker(name: "camera-off", participant: "bob")), 1_300_000_000, nil),
+        (30, 250, .marker(Marker(name: "muted", participant: "bob")), 1_300_000_000, "nothing came"),
+        (30, 250, .marker(Marker(name: "paused")), 1_300_000_000, nil),
+        // It came again, without video.
+        (30, 250, .participantLeft(ParticipantLeft(participant: "bob")), 1_300_000_000, nil),
+        (30, 250, .participantLeft(ParticipantLeft(participant: "bob")), 5_000_000_000, "nothing came"),
+        (30, 250, .participantLeft(ParticipantLeft(participant: "ann")), 1_300_000_000, "nothing came"),
+    ])
+    func mediaThatEndedBeforeTheOthersOfAParticipantAreAGap(
+        frames: Int,
+        packets: Int,
+        meanwhile: JournalRecord?,
+        at: Int64,
+        told: String?
+    ) throws {
+        let recording = try Self.call(frames: frames, packets: packets)
+        if let meanwhile { try recording.note(meanwhile, after: at) }
+        let certificate = try RecordingExamination.certificate(of: recording.folder)
+        let found = certificate.findings(.gap)
+        #expect(found.map(\.kind) == (told == nil ? [] : [.gap]), "\(found)")
+        #expect(found.allSatisfy { $0.text.hasPrefix(told ?? "") && $0.file?.contains("Bob") == true }, "\(found)")
+        #expect(certificate.tracks.map(\.gaps.count).reduce(0, +) == found.count)
+    }
+
+    /// Video goes over to the next segment later than audio; what is not to be recorded any more ends when that is ordered.
+    @Test(arguments: [
+        (["segment", "segment"], false), (["test", "not to be recorded any more"], false), (["left", "left"], true),
+    ])
+    func filesThatWereClosedBeforeEndThere(reasons: [String], isGap: Bool) throws {
+        let recording = try Self.call(frames: 30, packets: 250)
+        let journal = recording.folder.journalPath
+        var rest = reasons[...]
+        let lines = try String(contentsOfFile: journal, encoding: .utf8).split(separator: "\n").map { line in
+            guard line.contains("track-closed"), let reason = rest.popFirst() else { return String(line) }
+            return line.replacing("\"reason\":\"test\"", with: "\"reason\":\"\(reason)\"")
+        }
+        try (lines.joined(separator: "\n") + "\n").write(toFile: journal, atomically: false, encoding: .utf8)
+        let found = try RecordingExamination.certificate(of: recording.folder).findings(.gap)
+        #expect(found.contains { $0.kind == .gap } == isGap, "\(found)")
+    }
+
+    /// So much audio from 0.1 s on, and video from 0.2 s on, of one connection.
+    private static func call(frames: Int, packets: Int) throws -> SimulatedRecording {
+        let media = try EncodedMedia.shared.get()
+        var plans = [
+            SimulatedRecording.TrackPlan.audio("bob", Array([media.opus, media.opus].joined().prefix(packets))),
+            .video("bob", .vp8, Array(media.vp8.prefix(frames))),
+        ]
+        for index in plans.indices { plans[index].connection = 1 }
+        return try SimulatedRecording(plans)
+    }
+
     /// Video of the first and of the third connection, and of the second audio alone.
     @Test func aConnectionWithoutVideoDoesNotHideItsGap() throws {
         let media = try EncodedMedia.shared.get()

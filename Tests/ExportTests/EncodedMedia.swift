@@ -85,6 +85,14 @@ struct EncodedMedia: Sendable {
         }
     }
 
+    /// Packets of a source of ffmpeg, 20 ms each, by the law `mulaw` or `alaw`.
+    static func g711(_ input: String, seconds: Int, _ law: String) throws -> [[UInt8]] {
+        try Self.encode(input, seconds, ["-ar", "8000", "-ac", "1", "-c:a", "pcm_\(law)", "-f", law], law) { path in
+            let bytes = [UInt8](try Data(contentsOf: URL(filePath: path)))
+            return stride(from: 0, to: bytes.count, by: 160).map { Array(bytes[$0..<min($0 + 160, bytes.count)]) }
+        }
+    }
+
     /// Encodes a source of ffmpeg into a file that is there while it is read.
     private static func encode<Value>(
         _ input: String,

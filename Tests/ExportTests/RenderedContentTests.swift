@@ -97,6 +97,23 @@ import Timeline
         }
     }
 
+    /// What telephones send is heard where it was captured, also where it must become another codec.
+    @Test(
+        arguments: [MediaCodec.pcmu, .pcma],
+        [ExportSpec.Layout.grid(.init(size: VideoSize(width: 320, height: 180), framesPerSecond: 10)), .browser]
+    )
+    func beepsOfG711AreInTime(codec: MediaCodec, layout: ExportSpec.Layout) throws {
+        var audio = SimulatedRecording.TrackPlan.audio("alice", [], capture: 0)
+        let source = "aevalsrc='0.8*(\(Self.isOn))*sin(2*PI*1600*t)':s=8000"
+        audio.units = try EncodedMedia.g711(source, seconds: 4, codec == .pcmu ? "mulaw" : "alaw")
+        (audio.codec, audio.clockRateHz, audio.step) = (codec, 8_000, 160)
+        let recording = try SimulatedRecording([.video("alice", .vp8, self.video("black"), capture: 0), audio])
+        let report = try recording.export(ExportSpec(layout))
+        #expect(report.isComplete && report.warnings.isEmpty, "\(report.warnings)")
+        let beeps = self.onsets(try self.samples(report.output)[0].map(abs), above: 0.3, rate: 48_000)
+        self.expect(beeps, Self.times, within: 0.01, "beeps of \(report.output)")
+    }
+
     /// The speakers are in the manifest, from the recording's first unit; an export of a part does not change them.
     @Test(arguments: [
         ExportSpec.Layout.audio(.init()), .grid(.init(size: VideoSize(width: 320, height: 180), framesPerSecond: 10)),

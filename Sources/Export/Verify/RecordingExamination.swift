@@ -276,20 +276,49 @@ extension RecordingExamination {
         )
         // Of each stay, by connection.
         var stays: [Stay: [UInt64: Stretch]] = [:]
-        for track in self.certificate.tracks where track.units > 0 {
+        var tracks: [Stay: [Int]] = [:]
+        for (index, track) in self.certificate.tracks.enumerated() where track.units > 0 {
             guard let found = track.number.flatMap({ opened[$0] }), let connection = found.record.connection else {
                 continue
             }
             let stay = Stay(participant: track.participant, part: found.part)
             stays[stay, default: [:]][connection, default: Stretch()].add(track)
+            tracks[stay, default: []].append(index)
         }
         for (stay, connections) in stays.sorted(by: {
             ($0.key.participant, $0.key.part) < ($1.key.participant, $1.key.part)
         }) {
             let stretches = connections.values.sorted { $0.start < $1.start }
             for media in [MediaKind.audio, .video] { self.lookBetween(stretches, media, of: stay.participant) }
+            if !self.contents.goesOn { self.lookBehind(tracks[stay] ?? []) }
         }
     }
+
+    /// Audio that ended before the video of its participant did, or video before the audio, and whose files were open until
+    /// the others were closed.
+    private mutating func lookBehind(_ tracks: [Int]) {
+        let (found, closed) = (self.certificate.tracks, self.contents.history.closed)
+        func end(_ index: Int) -> Int64 { found[index].startNanoseconds &+ found[index].durationNanoseconds }
+        func reason(_ index: Int) -> String? { found[index].number.flatMap { closed[$0]?.reason } }
+        // Video goes over to the next segment later than audio does.
+        guard let last = tracks.max(by: { end($0) < end($1) }), reason(last) != RecordingFinished.segment else {
+            return
+        }
+        let others = tracks.filter { found[$0].media != found[last].media }
+        guard let index = others.max(by: { end($0) < end($1) }), reason(index) == reason(last) else { return }
+        let (track, length) = (found[index], end(last) &- end(index))
+        let gap = Certificate.Span(startNanoseconds: end(index), durationNanoseconds: length)
+        // One who left in the last moment left with the media that came until then.
+        let most = Certificate.Span(startNanoseconds: end(index), durationNanoseconds: length &- Self.longestLead)
+        guard length > Self.longestLead, !self.isExplained(most, track.participant, track.media) else { return }
+        self.certificate.tracks[index].gaps.note(gap)
+        let text = "nothing came for \(length / 1_000_000) ms at \(end(index) / 1_000_000) ms"
+        let until = "until the end of the participant's \(found[last].media.rawValue)"
+        self.note(.gap, .gap, file: track.file, "\(text), \(until)")
+    }
+
+    /// What a congested path, or a sender without a processor to spare, has not sent yet when a call ends, in nanoseconds.
+    private static let longestLead: Int64 = 2_000_000_000
 
     /// The same of one kind of media; connections may overlap, and some carry none of it.
     private mutating func lookBetween(_ connections: [Stretch], _ media: MediaKind, of participant: String) {
