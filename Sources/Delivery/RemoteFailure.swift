@@ -54,7 +54,14 @@ public struct RemoteFailure: Error, Sendable, Hashable, CustomStringConvertible 
 
     /// What rclone wrote when it failed (1.60 and later), as texts in lower case; the first that is found counts.
     private static let signs: [(Kind, [String])] = [
-        (.clock, ["requesttimetooskewed", "request time and the current time is too large", "requestexpired"]),
+        (
+            .clock,
+            [
+                "requesttimetooskewed", "request time and the current time is too large", "requestexpired",
+                // A certificate that is not valid yet.
+                " is before 20",
+            ]
+        ),
         (
             .name,
             [

@@ -47,6 +47,11 @@ import Testing
             "this host's clock is wrong, or the remote's: Failed to copyto: RequestTimeTooSkewed: The difference between the request time and the server's time is too large., status code: 403"
         ),
         (
+            "2020/01/01 00:00:00 Failed to copyto: Propfind \"https://127.0.0.1:8443/\": x509: certificate has expired or is not yet valid: current time 2020-01-01T00:00:00Z is before 2026-11-30T15:00:00Z",
+            .clock,
+            #"this host's clock is wrong, or the remote's: Failed to copyto: Propfind "https://127.0.0.1:8443/": x509: certificate has expired or is not yet valid: current time 2020-01-01T00:00:00Z is before 2026-11-30T15:00:00Z"#
+        ),
+        (
             "2026/11/29 09:36:00 Failed to copyto: couldn't list files: 401 Unauthorized", .credentials,
             "the remote refuses the user or the secret: Failed to copyto: couldn't list files: 401 Unauthorized"
         ),

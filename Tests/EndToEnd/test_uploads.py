@@ -4,8 +4,9 @@
 import contextlib
 import hashlib
 import json
-import shutil
+import os
 import pathlib
+import shutil
 import signal
 import struct
 import subprocess
@@ -406,6 +407,20 @@ def test_what_is_wrong_with_a_remote_is_one_line(stage):
         found = check(stage, section, remote, secrets)
         assert problem(found).startswith(line), found.story()
         assert_no_secret(found)
+
+
+@pytest.mark.parametrize("seconds", [-7200, 7200])
+def test_a_clock_that_is_two_hours_off_is_told_as_that(stage, seconds):
+    """rclone has a clock of its own; the server looks at it itself."""
+    server, shift = SeaweedFS(stage), stage.folder / "clock_shift"
+    subprocess.run(["cc", "-O1", "-o", shift, pathlib.Path(__file__).with_name("clock_shift.c")], check=True)
+    rclone = stage.folder / "off" / "rclone"
+    rclone.parent.mkdir()
+    rclone.write_text(f'#!/bin/sh\nexec {shift} {seconds} {shutil.which("rclone")} "$@"\n')
+    rclone.chmod(0o755)
+    found = check(stage, server.section(), secrets={"PATH": f"{rclone.parent}:{os.environ['PATH']}"})
+    assert problem(found).startswith("this host's clock is wrong, or the remote's: "), found.story()
+    assert_no_secret(found)
 
 
 @pytest.mark.long
