@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 internal import Storage
-internal import Timeline
 
 /// Cutting a recording into segments without losing a unit; also one that soon has as many tracks as it may.
 ///
@@ -28,7 +27,7 @@ extension RecordingSession {
         let behind = self.tracks.keys.filter { self.segments.isBehind($0) }
         let hasNext = self.older != nil
         guard self.segments.cutIsOver(now: time, hasNext: hasNext) else { return }
-        for id in behind { self.closeFile(id, reason: RecordingFinished.segment, now) }
+        for id in behind { self.closeFile(id, reason: "segment", now) }
         self.finishOlderSegment(now)
     }
 
@@ -43,7 +42,7 @@ extension RecordingSession {
         guard decision != .stays, self.older != nil || self.beginNextSegment(now) else { return false }
         _ = self.segments.unitCame(track: unit.track, startsFile: startsFile, now: UInt64(clamping: now))
         let before = track.writer
-        self.endFile(track, reason: RecordingFinished.segment, now)
+        self.endFile(track, reason: "segment", now)
         track.writer = nil
         self.startFile(track, now)
         guard decision == .crossesDamaged, let before, before.statistics.units > 0 else { return false }
@@ -68,7 +67,7 @@ extension RecordingSession {
         let behind = self.tracks.keys.filter { self.segments.isBehind($0) }
         self.segments.recordingEnded()
         guard self.older != nil else { return }
-        for id in behind { self.closeFile(id, reason: RecordingFinished.segment, now) }
+        for id in behind { self.closeFile(id, reason: "segment", now) }
         self.finishOlderSegment(now)
     }
 
@@ -77,6 +76,6 @@ extension RecordingSession {
         guard let older = self.older else { return }
         self.closeAccounts(of: older, ofOlder: true, now)
         self.older = nil
-        self.finish(older, reason: RecordingFinished.segment, now)
+        self.finish(older, reason: "segment", now)
     }
 }

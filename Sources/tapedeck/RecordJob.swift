@@ -156,9 +156,7 @@ struct RecordJob: Sendable {
         let (segments, feed) = AsyncStream.makeStream(of: Earlier.self, bufferingPolicy: .unbounded)
         let run = try await self.open(interrupts) { event in
             guard case .finished(let folder, _, let reason) = event else { return }
-            if reason == RecordingFinished.segment || StorageError.Code(rawValue: reason) != nil {
-                feed.yield((folder, reason))
-            }
+            if reason == "segment" || StorageError.Code(rawValue: reason) != nil { feed.yield((folder, reason)) }
         }
         guard let recorder = run.recorder else { throw CommandFailure(.usage, "nothing is recorded") }
         async let earlier = self.exportSegments(segments)
@@ -321,7 +319,7 @@ struct RecordJob: Sendable {
         var problems: [String] = []
         for await (folder, reason) in segments {
             let report: ExportReport
-            let isLost = reason != RecordingFinished.segment
+            let isLost = reason != "segment"
             if isLost { problems.append("\(folder.path) ended because of its disk: \(reason)") }
             do {
                 report = try await thread.run("exporting a segment", deadline: .seconds(3600)) {

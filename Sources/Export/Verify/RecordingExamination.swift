@@ -301,9 +301,7 @@ extension RecordingExamination {
         func end(_ index: Int) -> Int64 { found[index].startNanoseconds &+ found[index].durationNanoseconds }
         func reason(_ index: Int) -> String? { found[index].number.flatMap { closed[$0]?.reason } }
         // Video goes over to the next segment later than audio does.
-        guard let last = tracks.max(by: { end($0) < end($1) }), reason(last) != RecordingFinished.segment else {
-            return
-        }
+        guard let last = tracks.max(by: { end($0) < end($1) }), reason(last) != "segment" else { return }
         let others = tracks.filter { found[$0].media != found[last].media }
         guard let index = others.max(by: { end($0) < end($1) }), reason(index) == reason(last) else { return }
         let (track, length) = (found[index], end(last) &- end(index))

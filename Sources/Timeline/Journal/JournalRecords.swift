@@ -494,8 +494,6 @@ public struct RecordingFinished: Sendable, Hashable, Codable {
     public static let repaired = "repaired"
     /// The reason of a recording whose recorder left the room.
     public static let left = "left"
-    /// The reason of a recording, and of its files, that the next segment continues.
-    public static let segment = "segment"
 
     /// Why, in a word or two.
     public var reason: String
