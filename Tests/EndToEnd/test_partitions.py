@@ -134,7 +134,11 @@ def test_calls_outlive_a_host_that_dies_and_one_without_a_link(stage, net, count
     for room in rooms:
         if len(parts := series_of(cluster, room)) > 1:
             whole, gaps = as_one(cluster, room)
-            assert len(gaps) == len(parts) - 1, (gaps, parts)
+            # A host whose link is back records until it has seen the claim of the next: the time between is a gap of its tracks.
+            cut_parts = [folder for _, member, folder in parts if member is second]
+            certificates = [json.loads((folder / "manifest.json").read_text())["certificate"] for folder in cut_parts]
+            inside = sum(any(found["kind"] == "gap" for found in one["findings"]) for one in certificates)
+            assert len(parts) - 1 - inside <= len(gaps) <= len(parts) - 1, (gaps, parts)
             print(f"{room}: no host recorded for {', '.join(f'{gap:.1f} s' for gap in gaps)}")
     whole, _ = as_one(cluster, "hall")
     assert_plays(whole)

@@ -2,6 +2,7 @@
 
 import Foundation
 import GStreamer
+import TestSupport
 import Testing
 
 @Suite struct HostTests {

@@ -4,6 +4,7 @@ internal import Basics
 internal import Foundation
 internal import GStreamer
 internal import Recording
+internal import Storage
 internal import Synchronization
 
 /// The thread on which the files of all recorders with the same storage are forced to the disk, many at a time.

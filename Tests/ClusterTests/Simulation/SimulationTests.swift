@@ -67,7 +67,7 @@ import Testing
         #expect(simulation.checker.claimsSeen > 2 * size.rooms)
     }
 
-    /// A bug in the code around the machine violates an invariant in one of 200 seeds.
+    /// A bug in the code around the machine violates an invariant in one of 400 seeds.
     ///
     /// In the gate their faults are those that show it most often, without the quiet minute at the end.
     @Test(arguments: PlantedFault.allCases) func isFound(planted: PlantedFault) {
@@ -78,7 +78,7 @@ import Testing
             size.end = size.faultsEnd
             size.hasQuietEnd = false
         }
-        for seed in UInt64(1)...200 {
+        for seed in UInt64(1)...400 {
             let simulation = Simulation(seed: seed, size: size, planted: planted)
             simulation.run()
             guard simulation.violation != nil else { continue }

@@ -69,7 +69,8 @@ import Testing
 
     /// A file system commits, and a disk empties its cache, once for all that is forced together.
     @Test func filesOfAllRoomsAreForcedTogetherStepByStep() async {
-        let (log, gate, errors) = (Log(), DispatchSemaphore(value: 0), Mutex<[[Int32]]>([]))
+        let (log, gate) = (Log(), DispatchSemaphore(value: 0))
+        let errors = Mutex<[[Int32]]>([])
         let synchroniser = Synchroniser(gather: { gate.wait() }, force: log.force)
         for (tracks, journal) in [([1, 102], 3), ([4], 105), ([], 6)] as [([Int32], Int32)] {
             synchroniser.add(
