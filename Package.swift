@@ -160,8 +160,8 @@ let package = Package(
             name: "Worker",
             dependencies: [
                 "Basics", "ConfigurationFile", "GStreamer", "Matroska", "Media", "Model", "Observability",
-                "PipelineCatalogue", "Recording", "SDP", "Session", "Signalling", "SignallingClients", "Storage",
-                "Timeline", logging,
+                "PipelineCatalogue", "Platform", "Recording", "SDP", "Session", "Signalling", "SignallingClients",
+                "Storage", "Timeline", logging,
             ]
         ),
         .target(

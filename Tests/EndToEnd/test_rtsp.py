@@ -332,6 +332,21 @@ def test_other_codecs_are_read(stage, codec):
     rtp.assert_received(received, 2, reader.story())
 
 
+def start_camera_of(stage, source):
+    """A camera of a stream in a room with an aiortc peer, and the media that the peer decodes."""
+    rooms = stage.room_server(5)
+    notes = Notes(stage.folder / "notes.jsonl")
+    stage.aiortc(rooms, ROOM, "--receive", "--notes", notes.path)
+    camera = stage.tapedeck("camera", room_url(rooms, ROOM), "--video", source, "--audio", source, "--size", "320x180",
+                            "--codec", "vp8")
+    return camera, notes
+
+
+def is_shown(frame):
+    """Whether it is a frame of the test pattern."""
+    return frame["spread"] > 10 and not is_slate(frame)
+
+
 def test_a_stream_of_an_rtsp_server_is_sent_as_a_camera(stage):
     server = stage.serve()
     start_camera(stage, server)
@@ -339,20 +354,16 @@ def test_a_stream_of_an_rtsp_server_is_sent_as_a_camera(stage):
     participant, = service.participants()
     service.wait_for_path("standup", participant, status=401)
     source = service.url("standup", participant)
-    rooms = stage.room_server(5)
-    notes = Notes(stage.folder / "notes.jsonl")
-    stage.aiortc(rooms, ROOM, "--receive", "--notes", notes.path)
-    camera = stage.tapedeck("camera", room_url(rooms, ROOM), "--video", source, "--audio", source, "--size", "320x180",
-                            "--codec", "vp8")
+    camera, notes = start_camera_of(stage, source)
     # The test pattern with its counter, and its beep.
-    notes.wait_for("pictures", "video", lambda frame: frame["spread"] > 10 and not is_slate(frame))
+    notes.wait_for("video", "video", is_shown)
     notes.wait_for("beep", "audio", lambda frame: frame["peak"] > 8000, count=75, holds=any)
     # While its server is away there is the slate, and no one gets the password.
     daemon = service.daemon
     daemon.write({"standup": {**daemon.rooms["standup"], "url": room_url(server, "elsewhere")}})
     notes.wait_for("slate", "video", is_slate)
     daemon.write({"standup": {**daemon.rooms["standup"], "url": room_url(server, ROOM)}})
-    notes.wait_for("pictures again", "video", lambda frame: frame["spread"] > 10 and not is_slate(frame))
+    notes.wait_for("video again", "video", is_shown)
     assert camera.end() in (0, 130), camera.story()
     assert PASSWORD not in camera.messages, camera.story()
 
@@ -364,14 +375,10 @@ def test_a_stream_that_has_no_audio_yet_is_asked_again(stage):
     participant, = service.participants(streams=1)
     service.wait_for_path("standup", participant)
     source = service.url("standup", participant)
-    rooms = stage.room_server(5)
-    notes = Notes(stage.folder / "notes.jsonl")
-    stage.aiortc(rooms, ROOM, "--receive", "--notes", notes.path)
-    camera = stage.tapedeck("camera", room_url(rooms, ROOM), "--video", source, "--audio", source, "--size", "320x180",
-                            "--codec", "vp8")
-    notes.wait_for("pictures", "video", lambda frame: frame["spread"] > 10 and not is_slate(frame))
+    camera, notes = start_camera_of(stage, source)
+    notes.wait_for("video", "video", is_shown)
     camera.wait_for("word of the audio", lambda: "a source gives video and no audio" in camera.messages)
-    notes.wait_for("the same pictures", "video", lambda frame: frame["spread"] > 10 and not is_slate(frame))
+    notes.wait_for("the same video", "video", is_shown)
 
 
 def make_authority(folder):

@@ -9,6 +9,7 @@ import Glibc
 import Logging
 import Model
 import Observability
+import Platform
 import ServiceLifecycle
 import Storage
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Basics
 import ConfigurationFile
 import Control
 import FoundationEssentials
@@ -8,6 +7,7 @@ import Glibc
 import Logging
 import Model
 import Observability
+import Platform
 import ServiceLifecycle
 import UnixSignals
 

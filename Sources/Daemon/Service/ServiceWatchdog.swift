@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Basics
 import Control
 import Model
 import Observability
+import Platform
 import ServiceLifecycle
 
 /// Notifies the service manager that we are up and alive, and in one line of what we do.

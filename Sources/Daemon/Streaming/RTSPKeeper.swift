@@ -5,6 +5,7 @@ import ConfigurationFile
 import Logging
 import Model
 import Observability
+import Platform
 import ServiceLifecycle
 import Synchronization
 

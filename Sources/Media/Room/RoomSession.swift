@@ -4,6 +4,7 @@ internal import Basics
 internal import GStreamer
 public import Logging
 internal import Observability
+internal import Platform
 public import Recording
 internal import SDP
 public import Session

@@ -8,6 +8,7 @@ internal import Media
 internal import Model
 internal import Observability
 internal import PipelineCatalogue
+internal import Platform
 internal import Recording
 internal import Session
 internal import Signalling

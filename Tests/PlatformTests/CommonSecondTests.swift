@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import Basics
+@testable import Platform
 
 @Suite struct CommonSecondTests {
     /// Who asks within a second gets the same instant, and who was just woken, early or late, the one after that.
