@@ -37,10 +37,7 @@ struct ExportCommand: AsyncParsableCommand {
     @Argument(help: "The recording's id, the beginning of it, or its folder.")
     var id: String
 
-    @Option(help: "Storage directory of this host. Default: the configuration's, else the current folder.")
-    var directory: String?
-
-    @OptionGroup var daemon: DaemonOptions
+    @OptionGroup var place: RecordingPlaceOptions
 
     @Option(help: "Layout: tracks (all, not transcoded), grid (all participants in one video), audio (one mix).")
     var layout: ExportSpec.Layout.Name = .tracks
@@ -95,7 +92,7 @@ struct ExportCommand: AsyncParsableCommand {
     mutating func run() async throws {
         try self.output?.check(replaces: self.force)
         let isOfDamaged: Bool
-        switch try await self.daemon.find(self.id, in: self.directory) {
+        switch try await self.place.find(self.id) {
         case .here(let folder):
             let report = try self.export(folder, try self.spec())
             try RecordResult(folder: folder, report: report).show(self.common)

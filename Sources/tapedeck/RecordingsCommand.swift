@@ -43,11 +43,8 @@ struct ListRecordingsCommand: AsyncParsableCommand {
             """
     )
 
-    @Option(help: "Storage directory of this host. Default: the configuration's, else the current folder.")
-    var directory: String?
-
+    @OptionGroup var place: RecordingPlaceOptions
     @OptionGroup var view: ViewOptions
-    @OptionGroup var daemon: DaemonOptions
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
@@ -55,7 +52,7 @@ struct ListRecordingsCommand: AsyncParsableCommand {
             if try self.asksDaemon {
                 return try self.tell(try await self.shared(), ifNone: "no recordings")
             }
-            let directory = try self.daemon.configuration.directory(or: self.directory)
+            let directory = try self.place.storage
             try RecordingFolder.requireStorage(directory)
             let uploads = Catalogue.uploadProgress(storage: directory)
             var rows: [RecordingDescription] = []
@@ -75,14 +72,14 @@ struct ListRecordingsCommand: AsyncParsableCommand {
     /// Whether the list is that of a cluster.
     private var asksDaemon: Bool {
         get throws {
-            guard !self.view.local, self.directory == nil else { return false }
-            return try self.daemon.api != nil || self.daemon.isOfCluster
+            guard !self.view.local, self.place.directory == nil else { return false }
+            return try self.place.daemon.api != nil || self.place.isOfCluster
         }
     }
 
     /// The recordings of all hosts, oldest first.
     private func shared() async throws -> [RecordingDescription] {
-        let client = try self.daemon.client()
+        let client = try self.place.daemon.client()
         var rows: [RecordingDescription] = []
         var missing: [MissingHost] = []
         var cursor: String?
@@ -127,19 +124,15 @@ struct ShowRecordingCommand: AsyncParsableCommand {
     @Argument(help: "The recording's id, the beginning of it, or its folder.")
     var id: String
 
-    @Option(help: "Storage directory of this host. Default: the configuration's, else the current folder.")
-    var directory: String?
-
-    @OptionGroup var daemon: DaemonOptions
+    @OptionGroup var place: RecordingPlaceOptions
     @OptionGroup var common: CommonOptions
 
     mutating func run() async throws {
         do {
             let description: RecordingDescription
-            switch try await self.daemon.find(self.id, in: self.directory) {
+            switch try await self.place.find(self.id) {
             case .here(let folder):
-                let storage = try self.daemon.configuration.directory(or: self.directory)
-                let upload = Catalogue.uploadProgress(storage: storage)[folder.id]
+                let upload = Catalogue.uploadProgress(storage: try self.place.storage)[folder.id]
                 description = RecordingDescription(try RecordingSummary.read(folder), upload)
             case .shared(let found, let client):
                 description = RecordingDescription(try await client.get(DaemonClient.path(of: found.id)))

@@ -38,20 +38,26 @@ def is_over(etcd):
     return not stored(etcd, "series")
 
 
-def test_a_host_that_recorded_nothing_brings_together_what_two_dead_ones_did(stage):
-    server, etcd = stage.room_server(5), Etcd(stage, 1)
-    owner, *others = hosts_of_hall(stage, etcd.urls, server, "abc")
+def call_of_a_killed_owner(stage, etcd, server, *names, **keys):
+    """Hosts of which the owner recorded a call and was killed: the owner, the others, the participant, and the recording."""
+    owner, *others = hosts_of_hall(stage, etcd.urls, server, *names, **keys)
     peer = stage.aiortc(server, "hall", *CALL)
     owner.wait_for_recording("hall")
     first, = recordings(owner)
     kill(owner)
+    return owner, others, peer, first
+
+
+def test_a_host_that_recorded_nothing_brings_together_what_two_dead_ones_did(stage):
+    server, etcd = stage.room_server(5), Etcd(stage, 1)
+    owner, others, peer, first = call_of_a_killed_owner(stage, etcd, server, "abc")
     successor = others[0].wait_for("the next owner", lambda: next((
         daemon for daemon in others if daemon.name == (claimant(stage, others[0], "hall") or {}).get("host")), None))
     last, = (daemon for daemon in others if daemon is not successor)
     take_over(successor)
     second, = recordings(successor)
     kill(successor)
-    # The call ends before anybody else records it.
+    # The call ends before another host records it.
     peer.end()
     order, = last.wait_for("an order", lambda: stored(etcd, "series"))
     assert (order["host"], order["recording"], order["segment"]) == (last.name, second.name[17:], 2), order
@@ -80,11 +86,7 @@ def test_a_part_comes_from_the_remote_and_is_uploaded_once(stage):
     config = stage.folder / "rclone.conf"
     config.write_text(remote.section())
     upload = {"upload": {"remote": "cloud:calls", "config": str(config)}}
-    owner, other = hosts_of_hall(stage, etcd.urls, server, storage=upload)
-    peer = stage.aiortc(server, "hall", *CALL)
-    owner.wait_for_recording("hall")
-    first, = recordings(owner)
-    kill(owner)
+    owner, (other,), peer, first = call_of_a_killed_owner(stage, etcd, server, storage=upload)
     take_over(other)
     # It comes back for as long as the upload of its part takes, and is gone for good.
     owner.start()
@@ -129,11 +131,7 @@ def test_a_part_comes_from_the_remote_and_is_uploaded_once(stage):
 
 def test_a_host_that_is_cut_off_exports_no_series(stage):
     server, etcd = stage.room_server(5), Etcd(stage, 1)
-    owner, other = hosts_of_hall(stage, etcd.urls, server)
-    peer = stage.aiortc(server, "hall", *CALL)
-    owner.wait_for_recording("hall")
-    first, = recordings(owner)
-    kill(owner)
+    owner, (other,), peer, first = call_of_a_killed_owner(stage, etcd, server)
     take_over(other)
     owner.start()
     owner.wait_for_export("hall")

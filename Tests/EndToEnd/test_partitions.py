@@ -201,11 +201,11 @@ def test_a_host_without_the_etcd_records_until_another_does(stage, net, bucket):
         wait_for_units(member, 60)
         return sent(member) - before
 
-    def pictures(since):
+    def brightness(since):
         """How bright the frames are that the participant has seen since then."""
         seen = [json.loads(line) for line in notes.read_text().splitlines()[:-1]]
         return [fact["mean"] for fact in seen if fact["kind"] == "video" and fact["at"] > since]
-    hall.wait_for("a camera", lambda: notes.exists() and any(mean > 40 for mean in pictures(0)))
+    hall.wait_for("a camera", lambda: notes.exists() and any(mean > 40 for mean in brightness(0)))
     first.daemon.wait_for("an output", lambda: sent(first))
 
     # It cannot know, for a while, that its etcd leads no more.
@@ -216,7 +216,7 @@ def test_a_host_without_the_etcd_records_until_another_does(stage, net, bucket):
     print(f"uncertain {time.monotonic() - cut:.1f} s after the etcd was cut off")
     # It records; its camera is black, and its outputs send nothing.
     first.daemon.wait_for("silent outputs", lambda: not packets_meanwhile(first))
-    hall.wait_for("a black picture", lambda: any(mean < 20 for mean in pictures(cut_at)))
+    hall.wait_for("black video", lambda: any(mean < 20 for mean in brightness(cut_at)))
 
     cluster.wait_for_successors({"hall"}, others[0], first)
     print(f"recorded by another host {time.monotonic() - cut:.1f} s after the etcd was cut off")

@@ -68,7 +68,7 @@ struct RemoteParts: Sendable {
         let path = place + "/manifest.json"
         guard try await self.rclone.look(path) != nil else { return .unfinished }
         let bytes = Data(try await self.rclone.read(path))
-        // Anybody who may write there may have written it.
+        // Each program with the right to write there may have written it.
         guard let manifest = try? JSONDecoder().decode(Manifest.self, from: bytes) else { return .unfinished }
         guard manifest.series == series, manifest.id == RecordingFolder.id(ofName: name) else { return .other }
         // Two clusters may upload to one remote.

@@ -7,7 +7,7 @@ internal import PipelineCatalogue
 
 /// The pipeline of a capture file, with what makes its media into what encoders take.
 ///
-/// Pictures leave at the appsink `videoSink` as I420 of the asked size and rate, sound at
+/// Video leaves at the appsink `videoSink` as I420 of the asked size and rate, audio at
 /// `audioSink` as S16LE, 48 kHz, stereo. A file with the parameter `picture_format` or
 /// `sound_format` gets these caps and makes them itself.
 enum CapturePipeline {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ArgumentParser
 import Basics
 import ConfigurationFile
 import Foundation
@@ -16,17 +17,30 @@ enum FoundRecording {
     case shared(RecordingResource, DaemonClient)
 }
 
-extension DaemonOptions {
+/// Where a command looks for recordings: in the storage of this host, and through the running daemon.
+struct RecordingPlaceOptions: ParsableArguments {
+    @Option(help: "Storage directory of this host. Default: the configuration's, else the current folder.")
+    var directory: String?
+
+    @OptionGroup var daemon: DaemonOptions
+
+    /// The storage directory of this host.
+    var storage: String {
+        get throws(CommandFailure) { try self.daemon.configuration.directory(or: self.directory) }
+    }
+
     /// Whether the configuration names a cluster.
     var isOfCluster: Bool {
-        get throws { try self.configuration.path.flatMap { try DaemonConfiguration.loadCluster(path: $0) } != nil }
+        get throws {
+            try self.daemon.configuration.path.flatMap { try DaemonConfiguration.loadCluster(path: $0) } != nil
+        }
     }
 
     /// The recording whose id begins so: in the storage directory, else on another host of the cluster.
-    func find(_ id: String, in directory: String?) async throws -> FoundRecording {
-        let storage = try self.configuration.directory(or: directory)
+    func find(_ id: String) async throws -> FoundRecording {
+        let storage = try self.storage
         var isHere: StorageError?
-        if self.api == nil {
+        if self.daemon.api == nil {
             do throws(StorageError) {
                 return .here(try RecordingFolder.find(storage: storage, id))
             } catch {
@@ -34,10 +48,10 @@ extension DaemonOptions {
             }
         }
         if let isHere {
-            let mayBeElsewhere = isHere.code == .notFound && directory == nil && !id.contains("/")
+            let mayBeElsewhere = isHere.code == .notFound && self.directory == nil && !id.contains("/")
             guard mayBeElsewhere, try self.isOfCluster else { throw isHere }
         }
-        let client = try self.client()
+        let client = try self.daemon.client()
         do {
             return .shared(try await client.recording(id), client)
         } catch var failure as CommandFailure where failure.code == .notJoined {
