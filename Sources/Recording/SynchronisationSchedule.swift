@@ -2,7 +2,8 @@
 
 /// When the files of a recording are forced to the disk.
 ///
-/// As often as is asked, but so rarely that a slow disk spends a tenth of its time on it at most. One round at a time.
+/// As often as is asked, but so rarely that a slow disk spends a tenth of its time on it at most. One round at a time. Each
+/// begins at a multiple of the interval, so that the rounds of all rooms of a process come together.
 public struct SynchronisationSchedule: Sendable {
     private static let shareOfTime: UInt64 = 10
 
@@ -21,11 +22,14 @@ public struct SynchronisationSchedule: Sendable {
 
     /// Whether a round begins now; times are in nanoseconds of one clock that only rises.
     ///
-    /// - Parameter interval: how far the beginning of a round is from the end of the one before it, in nanoseconds.
+    /// - Parameter interval: how far rounds are apart, in nanoseconds; half of it passes from the end of one to the next at least.
     public mutating func begins(now: UInt64, interval: UInt64) -> Bool {
         guard case .resting(let since, let cost) = self.state else { return false }
-        let (share, overflow) = cost.multipliedReportingOverflow(by: Self.shareOfTime)
-        guard now >= since, now - since >= max(interval, overflow ? .max : share) else { return false }
+        let (share, isEndless) = cost.multipliedReportingOverflow(by: Self.shareOfTime)
+        let (earliest, isNever) = since.addingReportingOverflow(max(interval - interval / 2, isEndless ? .max : share))
+        guard !isNever, now >= earliest else { return false }
+        // A multiple of the interval lies between the two.
+        guard interval == 0 || now % interval <= now - earliest else { return false }
         self.state = .running
         self.rounds += 1
         return true
