@@ -14,13 +14,15 @@ import Testing
         let store = try bench.store()
         let backend = bench.backend(bench.supervisor(store: store), store)
         var told: [String?] = []
-        for section in ["workers: { export_jobs: 2 }", "workers: { export_jobs: 2 }", ""] {
+        let cluster = "cluster: { name: calls, host: a, etcd: ['http://192.0.2.1:2379'] }"
+        for section in ["workers: { export_jobs: 2 }", "workers: { export_jobs: 2 }\n\(cluster)", ""] {
             let text = "storage: { directory: \(bench.storage) }\n\(section)\n"
             try Data(text.utf8).write(to: URL(filePath: bench.storage + "/none.yaml"))
-            try await backend.reload()
+            let report = try await backend.reload()
             let event = try #require(await bench.next(.configurationReloaded))
             told.append(event.details["after_restart"])
+            #expect(report.afterRestart.joined(separator: " ") == event.details["after_restart"] ?? "")
         }
-        #expect(told == ["workers", "workers", nil])
+        #expect(told == ["workers", "workers cluster", nil])
     }
 }

@@ -396,7 +396,15 @@ def test_commands_talk_to_the_daemon(stage):
     os.close(errors)
     os.close(terminal)
     assert piped.returncode == 0 and b"standup" in piped.stdout, piped
-    assert stage.run_tapedeck("reload", "--api", daemon.url).exit_code == 0
+    again = stage.run_tapedeck("reload", "--api", daemon.url)
+    assert again.exit_code == 0 and again.output == "configuration reloaded; rooms: 0 added, 0 changed, 0 removed, 1 unchanged\n"
+    # A section that a running daemon does not take up is named, on a terminal and for scripts.
+    daemon.sections["workers"]["export_jobs"] = 2
+    daemon.write(daemon.rooms)
+    again = stage.run_tapedeck("reload", "--api", daemon.url)
+    assert "only after a restart: workers" in again.output, again.story()
+    again = stage.run_tapedeck("reload", "--api", daemon.url, "--json")
+    assert [fact["afterRestart"] for fact in again.facts] == [["workers"]], again.story()
     daemon.path.write_text("nonsense: [")
     refused = stage.run_tapedeck("reload", "--api", daemon.url)
     assert refused.exit_code == 2 and "the old one stays in force" in refused.messages, refused.story()

@@ -135,7 +135,7 @@ def test_a_wrong_configuration_is_refused_whole_and_the_old_one_stays(stage):
     daemon.process.signal(signal.SIGHUP)
     daemon.wait_for("a refusal", lambda: len(daemon.log("configuration.refused")) > count)
     daemon.path.write_bytes(good)
-    assert daemon.request("POST", "/v1/reload")[0] == 204
+    assert daemon.request("POST", "/v1/reload")[0] == 200
     assert daemon.worker("kept") == worker
     assert daemon.room("kept")["phase"] == "joined"
     assert resident(daemon.process.process.pid) - memory < 256 * MEGABYTE

@@ -65,7 +65,7 @@ public protocol ControlBackend: Sendable {
     func drain(within time: Duration?, untilRestart: Bool) async throws(ControlError) -> ClusterResource
 
     /// Reads the configuration again; throws `invalid` with every problem, and the old one stays in force.
-    func reload() async throws(ControlError)
+    func reload() async throws(ControlError) -> ReloadReport
     /// Whether the daemon does what it is for; the reasons if it does not.
     func health() async -> Health
     /// The overview that `tapedeck status` shows.

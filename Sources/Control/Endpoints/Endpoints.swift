@@ -73,8 +73,7 @@ struct Endpoints: Sendable {
         case .overview: return Reply(json: await self.backend.overview())
         case .reload:
             try call.takesNoFields()
-            try await self.backend.reload()
-            return .noContent
+            return Reply(json: try await self.backend.reload())
         case .showCluster:
             try call.takesNoQuery()
             return Reply(json: try await self.backend.cluster())

@@ -95,7 +95,7 @@ actor ConfigurationReloader: Service {
     }
 
     private func watchSignal() async {
-        for await _ in await UnixSignalsSequence(trapping: .sighup) { try? await self.reload() }
+        for await _ in await UnixSignalsSequence(trapping: .sighup) { _ = try? await self.reload() }
     }
 
     /// Polls: editors replace files, and a link of a credential's folder changes without an event on the file.
@@ -104,12 +104,12 @@ actor ConfigurationReloader: Service {
         while (try? await CommonSecond.sleep()) != nil {
             guard let current = Signature(self.path), current != self.known else { continue }
             // Taken when it is the same twice: an editor may still be writing.
-            if current == pending { try? await self.reload() } else { pending = current }
+            if current == pending { _ = try? await self.reload() } else { pending = current }
         }
     }
 
     /// Reads the file and takes it up; throws `invalid` with every problem.
-    func reload() async throws(ControlError) {
+    func reload() async throws(ControlError) -> ReloadReport {
         self.known = Signature(self.path)
         self.notifier.reloading()
         defer { self.notifier.ready() }
@@ -133,17 +133,23 @@ actor ConfigurationReloader: Service {
         if change.sections.contains(.api) { self.replaceTokens(new.api.tokens) }
         if change.sections.contains(.webhooks) { self.webhooks.update(new.webhooks) }
         self.metrics.reloaded(.applied)
-        var restart: [String] = []
-        if !new.api.isServed(like: self.api) { restart.append("api") }
-        if new.workers != self.workers { restart.append("workers") }
-        if new.cluster != self.cluster { restart.append("cluster") }
-        if new.storage.directory != self.directory { restart.append("storage.directory") }
+        var report = ReloadReport(
+            added: change.added.count,
+            changed: change.changed.count,
+            removed: change.removed.count,
+            unchanged: change.unchanged.count
+        )
+        if !new.api.isServed(like: self.api) { report.afterRestart.append("api") }
+        if new.workers != self.workers { report.afterRestart.append("workers") }
+        if new.cluster != self.cluster { report.afterRestart.append("cluster") }
+        if new.storage.directory != self.directory { report.afterRestart.append("storage.directory") }
         var details = [
-            "added": "\(change.added.count)", "changed": "\(change.changed.count)",
-            "removed": "\(change.removed.count)", "unchanged": "\(change.unchanged.count)",
+            "added": "\(report.added)", "changed": "\(report.changed)", "removed": "\(report.removed)",
+            "unchanged": "\(report.unchanged)",
         ]
-        if !restart.isEmpty { details["after_restart"] = restart.joined(separator: " ") }
+        if !report.afterRestart.isEmpty { details["after_restart"] = report.afterRestart.joined(separator: " ") }
         self.bus.publish(.configurationReloaded, details)
+        return report
     }
 
     /// New tokens count at once, and those that are gone admit no client any more.

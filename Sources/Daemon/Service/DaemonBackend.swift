@@ -298,7 +298,7 @@ struct DaemonBackend: ControlBackend {
         return cluster
     }
 
-    func reload() async throws(ControlError) { try await self.reloader.reload() }
+    func reload() async throws(ControlError) -> ReloadReport { try await self.reloader.reload() }
 
     func health() async -> Health {
         var problems: [String] = []

@@ -66,9 +66,9 @@ struct DaemonClient: Sendable {
         _ = try await self.request("POST", path, try body.map { try JSONEncoder().encode($0) })
     }
 
-    /// The answer to a POST with a body.
-    func order<Answer: Decodable>(_ path: String, _ body: any Encodable) async throws -> Answer {
-        try self.decoded(try await self.request("POST", path, try JSONEncoder().encode(body)))
+    /// The answer to a POST of a body, or of nothing.
+    func order<Answer: Decodable>(_ path: String, _ body: (any Encodable)? = nil) async throws -> Answer {
+        try self.decoded(try await self.request("POST", path, try body.map { try JSONEncoder().encode($0) }))
     }
 
     /// The answer to a GET, piece by piece, on the thread of all requests.

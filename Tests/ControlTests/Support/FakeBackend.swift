@@ -216,7 +216,10 @@ final class FakeBackend: ControlBackend {
         return try await self.cluster()
     }
 
-    func reload() async throws(ControlError) { try self.note("reload") }
+    func reload() async throws(ControlError) -> ReloadReport {
+        try self.note("reload")
+        return ReloadReport(added: 1, changed: 2, removed: 3, unchanged: 4, afterRestart: ["cluster"])
+    }
 
     func health() async -> Health { self.state.withLock { $0.health } }
 
