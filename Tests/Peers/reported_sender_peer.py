@@ -38,8 +38,8 @@
   other-order       a second offer with the same m-lines in another order (microsoft/MixedReality-WebRTC#801)
   fewer-lines       a second offer without the m-line of video, none for two seconds, and a third one with it
                     (meetecho/janus-gateway#1151)
-  strange-fraction  sender reports whose fractions of a second are nanoseconds, each at the same place in its second
-                    (bluenviron/gortsplib#869)
+  strange-fraction  sender reports whose fractions of a second are nanoseconds, each nearly at the same place in its second, as
+                    MediaMTX sent them to players (bluenviron/gortsplib#869)
 
 Prints `odd` with how many packets or reports were changed or left out, each second.
 
@@ -454,10 +454,12 @@ class Reported(odd_sender_peer.Packets):
             return packet[:8] + struct.pack("!I", EPOCH + 20 + seconds - self.newest) + packet[12:]
         if kind == "strange-fraction" and media in PLACES:
             seconds, fraction = struct.unpack("!II", packet[8:16])
-            moved = PLACES[media] - fraction / (1 << 32)
+            # A clock that waits for a second ends a little late.
+            place = PLACES[media] + random.uniform(0, 0.002)
+            moved = place - fraction / (1 << 32)
             rate = RATES[0] if media == "audio" else aiortc_peer.VIDEO_RATE
             self.odd += 1
-            head = packet[:8] + struct.pack("!II", seconds, round(PLACES[media] * 1e9))
+            head = packet[:8] + struct.pack("!II", seconds, round(place * 1e9))
             return head + struct.pack("!I", time + round(moved * rate) & 0xFFFFFFFF) + packet[20:]
         if kind == "telephone" and media == "audio" and self.telephone_from:
             return with_time(self.telephone_time(time))
