@@ -228,16 +228,20 @@ def test_a_screen_that_nobody_touches_is_shown_for_as_long_as_it_is_shared(stage
     beeps = media.beeps(exported, sound["index"])
     offsets = [min((beep - flash for beep in beeps), key=abs) for flash in media.flashes(frames)[1:]]
     assert all(abs(offset) < IN_TIME for offset in offsets), (offsets, recorder.story())
-    assert_complete(stage)
-    folder, last = recording_folder(stage.folder / "storage"), media.span(exported, sound["index"])[1]
+    # That nothing changed is what no protocol says: the certificate names the time between, and nothing else.
+    assert {finding["kind"] for finding in certificate(stage)["findings"] if finding["severity"] != "note"} == {"gap"}
+    assert sum(track["packets_lost"] for track in certificate(stage)["tracks"]) <= SLACK
+    assert_balances(stage)
+    folder, (first, last) = recording_folder(stage.folder / "storage"), media.span(exported, sound["index"])
     for name, flags in (("call.mp4", ("--container", "mp4")), ("grid.mkv", ("--layout", "grid"))):
         path = stage.folder / name
         done = stage.run_tapedeck("export", folder, *flags, "--output", path, "--json")
         assert done.exit_code == 0, done.story()
         assert_plays(path)
-        assert abs(float(media.probe(path)["format"]["duration"]) - last) < 0.5, done.story()
+        assert abs(float(media.probe(path)["format"]["duration"]) - last) < 0.5, (first, last, done.story())
     shown = media.frames(stage.folder / "grid.mkv", media.streams(stage.folder / "grid.mkv", "video")[0]["index"])
-    assert shown[-1].time > last - 1, (shown[-1], last)
+    seen = [frame.counter for frame in shown if frame.counter is not None]
+    assert set(seen) == {frame.counter for frame in frames} and len(seen) > 0.8 * len(shown), (seen, len(shown), last)
 
 
 def test_an_offer_with_m_lines_in_another_order_moves_nothing(stage):
