@@ -233,7 +233,7 @@ def test_a_screen_that_nobody_touches_is_shown_for_as_long_as_it_is_shared(stage
     assert sum(track["packets_lost"] for track in certificate(stage)["tracks"]) <= SLACK
     assert_balances(stage)
     folder, (first, last) = recording_folder(stage.folder / "storage"), media.span(exported, sound["index"])
-    for name, flags in (("call.mp4", ("--container", "mp4")), ("grid.mkv", ("--layout", "grid"))):
+    for name, flags in (("call.webm", ("--container", "webm")), ("grid.mkv", ("--layout", "grid"))):
         path = stage.folder / name
         done = stage.run_tapedeck("export", folder, *flags, "--output", path, "--json")
         assert done.exit_code == 0, done.story()
