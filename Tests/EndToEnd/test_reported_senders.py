@@ -216,7 +216,7 @@ def test_video_that_has_another_source_each_second_is_one_track(stage):
 
 
 @pytest.mark.parametrize("kind", ["still-screen", "one-frame"])
-def test_a_screen_that_nobody_touches_is_shown_for_as_long_as_it_is_shared(stage, kind):
+def test_a_screen_that_stands_still_is_shown_for_as_long_as_it_is_shared(stage, kind):
     exported, recorder, _ = recorded_from(stage, kind, until=("audioPacketsSent", 600))
     assert_plays(exported)
     assert_few_lost(exported, recorder)

@@ -33,7 +33,7 @@
   torn-handshake    a certificate of 2 KB, and a handshake in datagrams of 256 bytes of which one is lost; what is sent again is
                     cut elsewhere (OvenMediaLabs/OvenMediaEngine#2329, versatica/mediasoup#1100)
   source-each-second  video that has another source with each second's keyframe (bluenviron/gortsplib#687)
-  still-screen      video of one frame in four seconds, as of a screen that nobody touches (element-hq/element-call#1269)
+  still-screen      video of one frame in four seconds, as of a screen on which nothing changes (element-hq/element-call#1269)
   one-frame         video of one frame (kaeawc/auto-mobile#4383)
   other-order       a second offer with the same m-lines in another order (microsoft/MixedReality-WebRTC#801)
   fewer-lines       a second offer without the m-line of video, none for two seconds, and a third one with it
