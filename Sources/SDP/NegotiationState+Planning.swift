@@ -98,8 +98,9 @@ extension NegotiationState {
         }
     }
 
-    /// What an m-line was in the offer before: the one with its mid, wherever that was (some apps change the order, which RFC 3264
-    /// section 8 forbids), or the one at its place.
+    /// The m-line of the offer before that this one continues: the one with its mid, or the one at its place.
+    ///
+    /// Some apps change the order, which RFC 3264 section 8 forbids.
     private func before(_ media: MediaDescription, at index: Int) -> Section? {
         media.mid.flatMap { mid in self.sections.first { $0.mid == mid } } ?? self.sections[checked: index]
     }

@@ -228,7 +228,7 @@ def test_a_screen_that_stands_still_is_shown_for_as_long_as_it_is_shared(stage, 
     beeps = media.beeps(exported, sound["index"])
     offsets = [min((beep - flash for beep in beeps), key=abs) for flash in media.flashes(frames)[1:]]
     assert all(abs(offset) < IN_TIME for offset in offsets), (offsets, recorder.story())
-    # That nothing changed is what no protocol says: the certificate names the time between, and nothing else.
+    # No protocol says that nothing changed: the certificate names the time between frames, and nothing else.
     assert {finding["kind"] for finding in certificate(stage)["findings"] if finding["severity"] != "note"} == {"gap"}
     assert sum(track["packets_lost"] for track in certificate(stage)["tracks"]) <= SLACK
     assert_balances(stage)

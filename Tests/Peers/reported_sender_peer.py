@@ -500,7 +500,7 @@ class ReportedPeer(odd_sender_peer.OddPeer):
 
     @staticmethod
     async def repair_nothing(sender, sequence_number):
-        """What is asked for is on its way."""
+        """The packet asked for is on its way."""
 
     def encoder_of(self, codec):
         if codec.mimeType.lower() != "audio/opus":

@@ -136,7 +136,7 @@ import Testing
         #expect(state.media(forSSRC: 77)?.outerIndex == 1)
     }
 
-    /// The mids say what is what, also where an app lists its tracks anew in each offer, against RFC 3264 section 8.
+    /// Mids identify m-lines, also where an app lists its tracks in another order than before, against RFC 3264 section 8.
     @Test func mLinesInAnotherOrderAreTheSame() throws {
         var state = try makeState()
         let first = try self.chromium("1-audio-video")

@@ -23,7 +23,7 @@ static void let_pass(ReceivePath *path, GstElement *rtpulpfecdec) {
     if (payload_type == 0) g_object_set(rtpulpfecdec, "passthrough", TRUE, NULL);
 }
 
-// What comes to it is authentic: a source need not send a second packet, behind the first, to be believed.
+// Only authentic packets come to it: a source need not send two in order before the first one counts.
 static void believe(ReceivePath *path, GstElement *rtpsession) {
     (void)path;
     g_object_set(rtpsession, "probation", 0u, NULL);
