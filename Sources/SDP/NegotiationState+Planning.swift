@@ -35,7 +35,7 @@ extension NegotiationState {
                 section.use = self.plan(data: media, hasGroup: group != nil, isBundled: isBundled, beside: sections)
             } else if let reason = media.refusal(isBundled: isBundled) {
                 section.use = .refused(reason: reason)
-            } else if let taken = self.kept(media, of: offer, previous: self.sections[checked: index]) {
+            } else if let taken = self.kept(media, of: offer, previous: self.before(media, at: index)) {
                 section.use = .taken(taken)
             } else {
                 new.append(index)
@@ -43,7 +43,7 @@ extension NegotiationState {
             sections.append(section)
         }
         for index in self.listenedFirst(new, of: offer) {
-            let previous = self.sections[checked: index]
+            let previous = self.before(offer.media[index], at: index)
             let use = self.plan(offer.media[index], of: offer, previous: previous, beside: sections)
             sections[index].use = use
         }
@@ -96,6 +96,13 @@ extension NegotiationState {
                 "offer has \(active.count) media and no a=group:BUNDLE: only one transport is taken (RFC 9143)"
             )
         }
+    }
+
+    /// The m-line of the offer before that this one continues: the one with its mid, or the one at its place.
+    ///
+    /// Some apps change the order, which RFC 3264 section 8 forbids.
+    private func before(_ media: MediaDescription, at index: Int) -> Section? {
+        media.mid.flatMap { mid in self.sections.first { $0.mid == mid } } ?? self.sections[checked: index]
     }
 
     /// An m-line that keeps its inner one, because the codec of that is still offered; nil if it cannot.
@@ -208,8 +215,7 @@ extension NegotiationState {
     /// Whether the m-line that stood for the BUNDLE group before is stopped or recycled now.
     func hasStoppedTransport(of before: NegotiationState) -> Bool {
         guard let tag = before.bundleTag, let old = before.sections[checked: tag], old.isBundled else { return false }
-        guard let new = self.sections[checked: tag], new.mid == old.mid, new.media == old.media else { return true }
-        return !new.isUsed
+        return !self.sections.contains { $0.mid == old.mid && $0.media == old.media && $0.isUsed }
     }
 
     /// Whether each payload type means one thing on the whole transport, as webrtcbin needs.

@@ -8,8 +8,9 @@ import media
 import pytest
 from accounts import account, assert_balances, assert_complete, certificate
 from figures import AUDIO_PACKET, SLACK, assert_few_lost, assert_plays, assert_sound, assert_whole, losses
-from peers import lateness
-from recordings import recording_folder
+from peers import caught_up, lateness, room_url
+from recordings import interrupted, recording_folder, start_recorder
+from stage import LIMIT
 
 # Media that a sender does not place exactly, in seconds: what people hear as in time.
 IN_TIME = 0.04
@@ -186,3 +187,89 @@ def test_the_smallest_and_the_largest_video(stage, kind):
     done = stage.run_tapedeck("export", recording_folder(stage.folder / "storage"), "--layout", "grid", "--output", grid, "--json")
     assert done.exit_code == 0, done.story()
     assert_plays(grid)
+
+
+def test_what_is_sent_again_behind_many_later_packets_is_recorded(stage):
+    exported, recorder, sent = recorded_from(stage, "late-repair", "--bitrate", "6000000", until=("framesSent", 90))
+    assert_whole(exported, recorder, sent)
+    peer, = [each for each in recorder.beside if each.name == "aiortc"]
+    assert peer.event("odd")["packets"] >= 3, peer.story()
+    assert_complete(stage)
+
+
+def test_a_handshake_in_many_datagrams_of_which_one_is_lost(stage):
+    exported, recorder, sent = recorded_from(stage, "torn-handshake", until=("framesSent", 60))
+    assert_whole(exported, recorder, sent)
+    assert_complete(stage)
+
+
+def test_video_that_has_another_source_each_second_is_one_track(stage):
+    exported, recorder, sent = recorded_from(stage, "source-each-second", "--fps", "10", until=("framesSent", 150))
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    video, = media.streams(exported, "video")
+    counters = media.counters(exported, video["index"])
+    assert len(counters) >= sent - SLACK and counters == sorted(counters), (counters, recorder.story())
+    offsets = offsets_of(exported)
+    assert len(offsets) >= 10 and max(map(abs, offsets)) < IN_TIME, (offsets, recorder.story())
+    assert_balances(stage)
+
+
+@pytest.mark.parametrize("kind", ["still-screen", "one-frame"])
+def test_a_screen_that_stands_still_is_shown_for_as_long_as_it_is_shared(stage, kind):
+    exported, recorder, _ = recorded_from(stage, kind, until=("audioPacketsSent", 600))
+    assert_plays(exported)
+    assert_few_lost(exported, recorder)
+    video, sound = media.streams(exported, "video")[0], media.streams(exported, "audio")[0]
+    frames = media.frames(exported, video["index"])
+    # One at once, and one in four of the twelve seconds; the last may be under way.
+    expected = [0] if kind == "one-frame" else [0, 60, 120, 180]
+    assert [frame.counter for frame in frames] in (expected, expected[:max(1, len(expected) - 1)]), (frames, recorder.story())
+    beeps = media.beeps(exported, sound["index"])
+    offsets = [min((beep - flash for beep in beeps), key=abs) for flash in media.flashes(frames)[1:]]
+    assert all(abs(offset) < IN_TIME for offset in offsets), (offsets, recorder.story())
+    # No protocol says that nothing changed: the certificate names the time between frames, and nothing else.
+    assert {finding["kind"] for finding in certificate(stage)["findings"] if finding["severity"] != "note"} == {"gap"}
+    assert sum(track["packets_lost"] for track in certificate(stage)["tracks"]) <= SLACK
+    assert_balances(stage)
+    folder, (first, last) = recording_folder(stage.folder / "storage"), media.span(exported, sound["index"])
+    for name, flags in (("call.webm", ("--container", "webm")), ("grid.mkv", ("--layout", "grid"))):
+        path = stage.folder / name
+        done = stage.run_tapedeck("export", folder, *flags, "--output", path, "--json")
+        assert done.exit_code == 0, done.story()
+        assert_plays(path)
+        assert abs(float(media.probe(path)["format"]["duration"]) - last) < 0.5, (first, last, done.story())
+    shown = media.frames(stage.folder / "grid.mkv", media.streams(stage.folder / "grid.mkv", "video")[0]["index"])
+    seen = [frame.counter for frame in shown if frame.counter is not None]
+    assert set(seen) == {frame.counter for frame in frames} and len(seen) > 0.8 * len(shown), (seen, len(shown), last)
+
+
+def test_an_offer_with_m_lines_in_another_order_moves_nothing(stage):
+    exported, recorder, sent = recorded_from(stage, "other-order", until=("framesSent", 120))
+    assert_whole(exported, recorder, sent)
+    assert_complete(stage)
+
+
+def test_an_offer_without_the_m_line_of_video_costs_sound_nothing(stage):
+    server = stage.room_server(5)
+    peer = accounts.odd_peer(stage, server, "fewer-lines", "--codec", "vp8", program="reported_sender_peer.py")
+    exported, recorder = start_recorder(stage, room_url(server, accounts.ROOM))
+    peer.wait_for_event("offered-again", LIMIT)
+    sent = peer.wait_for_figure("framesSent", 135)
+    caught_up(peer, recorder)
+    interrupted(recorder)
+    assert_plays(exported)
+    sound, = media.streams(exported, "audio")
+    assert_sound(exported, sound["index"], losses(recorder), recorder.story(), late=lateness(recorder))
+    video, = media.streams(exported, "video")
+    counters = media.counters(exported, video["index"])
+    assert counters == sorted(counters) and counters[-1] >= sent - SLACK, (counters, recorder.story())
+    assert len(counters) >= sent - 30 - 2 * SLACK, (counters, recorder.story())
+    assert_balances(stage)
+
+
+def test_fractions_of_seconds_in_other_units_move_nothing(stage):
+    exported, recorder, sent = recorded_from(stage, "strange-fraction", until=("framesSent", 150))
+    assert_whole(exported, recorder, sent)
+    offsets = offsets_of(exported)
+    assert len(offsets) >= 7 and max(map(abs, offsets)) < IN_TIME, (offsets, recorder.story())

@@ -239,9 +239,9 @@ extension AllGStreamer {
             var random = SeededGenerator(seed: 21)
             var arrivals: [(place: Int, packet: [UInt8])] = []
             for (number, packet) in protected.enumerated() where Int.random(in: 0..<10, using: &random) > 0 {
-                let delay = Int.random(in: 0..<4, using: &random) == 0 ? Int.random(in: 0..<40, using: &random) : 0
+                let delay = Int.random(in: 0..<4, using: &random) == 0 ? Int.random(in: 0..<160, using: &random) : 0
                 arrivals.append((number + delay, packet))
-                if Int.random(in: 0..<10, using: &random) == 0 { arrivals.append((number + 60, packet)) }
+                if Int.random(in: 0..<10, using: &random) == 0 { arrivals.append((number + 240, packet)) }
                 if Int.random(in: 0..<10, using: &random) == 0 {
                     var changed = packet
                     let place = Int.random(in: 0..<packet.count, using: &random)

@@ -28,6 +28,18 @@
   takes-turns       video from two sources in turn, each with its own clock (finos/SymphonyMediaBridge#323)
   pixels            video that is 1x1, then as before, for some frames each (shinyoshiaki/werift-webrtc#300)
   very-large        video that is 7680x4320 for some frames
+  late-repair       video of which each 300th packet comes behind 200 later ones, under its own source, as where it was lost and
+                    sent again without RTX (pion/webrtc#1477)
+  torn-handshake    a certificate of 2 KB, and a handshake in datagrams of 256 bytes of which one is lost; what is sent again is
+                    cut elsewhere (OvenMediaLabs/OvenMediaEngine#2329, versatica/mediasoup#1100)
+  source-each-second  video that has another source with each second's keyframe (bluenviron/gortsplib#687)
+  still-screen      video of one frame in four seconds, as of a screen on which nothing changes (element-hq/element-call#1269)
+  one-frame         video of one frame (kaeawc/auto-mobile#4383)
+  other-order       a second offer with the same m-lines in another order (microsoft/MixedReality-WebRTC#801)
+  fewer-lines       a second offer without the m-line of video, none for two seconds, and a third one with it
+                    (meetecho/janus-gateway#1151)
+  strange-fraction  sender reports whose fractions of a second are nanoseconds, each nearly at the same place in its second, as
+                    MediaMTX sent them to players (bluenviron/gortsplib#869)
 
 Prints `odd` with how many packets or reports were changed or left out, each second.
 
@@ -35,6 +47,7 @@ Runs in .venv/peers, as aiortc_peer.py.
 """
 
 import asyncio
+import datetime
 import random
 import re
 import struct
@@ -42,8 +55,12 @@ import struct
 import aioice.ice
 import aiortc.rtcrtpsender
 import numpy as np
-from aiortc import rtcdtlstransport
+from aiortc import RTCCertificate, RTCRtpSender, rtcdtlstransport
 from aiortc.codecs import g711, get_encoder, h264, vpx
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from OpenSSL import SSL
 from pylibsrtp import ffi
 
 import aiortc_peer
@@ -52,7 +69,8 @@ from odd_sender_peer import EPOCH, RECEIVER_REPORT, SENDER_REPORT, header_size, 
 
 KINDS = ("first-report", "no-reports", "half-reports", "strange-reports", "still-reports", "counted-reports", "later-reports",
          "uptime", "stuck-clock", "next-tick", "large-packets", "twice", "no-sources", "tones", "comfort-noise", "telephone",
-         "lost-before", "wraps-at-once", "edge-sources", "takes-turns", "pixels", "very-large")
+         "lost-before", "wraps-at-once", "edge-sources", "takes-turns", "pixels", "very-large", "late-repair", "torn-handshake",
+         "source-each-second", "still-screen", "one-frame", "other-order", "fewer-lines", "strange-fraction")
 DESCRIPTION, UNKNOWN_CONTROL = 202, 212
 # Frames after which something happens again, and how many packets or frames it lasts.
 EVERY, FOR = {"stuck-clock": 45, "next-tick": 10, "tones": 150, "lost-before": 20, "takes-turns": 30}, {"stuck-clock": 15, "tones": 8}
@@ -65,6 +83,16 @@ SILENCE_FROM = 6
 FIRST_NUMBER, NEVER = 65530, 10
 # The rates of Opus and of G.711.
 RATES = 48000, 8000
+# Packets of which one is lost, those that come before it comes again, and bytes of each, so that this does not last.
+REPAIRED, BEHIND, SMALL = 300, 200, 900
+# Bytes of a datagram of a torn handshake, and names that its certificate has.
+TORN, NAMES = 256, 60
+# Frames of which one is captured of a still screen.
+STILL = 60
+# Seconds without an m-line.
+WITHOUT = 2
+# Where in their second reports are made, by kind of media.
+PLACES = {"audio": 0.05, "video": 0.55}
 
 
 def without_sources(sdp):
@@ -96,6 +124,73 @@ class NoisyVideo(aiortc_peer.PatternVideo):
         pass
 
 
+class StillVideo(aiortc_peer.PatternVideo):
+    """The test pattern, of which few frames are captured, or one."""
+
+    is_one = False
+
+    async def recv(self):
+        if self.counter and self.is_one:
+            await asyncio.Event().wait()
+        if self.counter:
+            self.counter += STILL - 1
+        return await super().recv()
+
+
+class TornHandshake:
+    """Sends each record of a handshake by itself, but for one."""
+
+    def __init__(self):
+        self.count = 0
+        make, write = SSL.Connection.__init__, rtcdtlstransport.RTCDtlsTransport._write_ssl
+        certificate = self.certificate()
+
+        def made(connection, *arguments):
+            make(connection, *arguments)
+            connection.set_ciphertext_mtu(TORN)
+
+        async def write_torn(transport):
+            if transport.encrypted:
+                return await write(transport)
+            while data := self.read(transport._ssl):
+                while data:
+                    size = 13 + struct.unpack("!H", data[11:13])[0]
+                    record, data = data[:size], data[size:]
+                    self.count += 1
+                    # One in the middle of the certificate.
+                    if self.count != 4:
+                        await transport.transport._send(record)
+
+        SSL.Connection.__init__ = made
+        create = RTCCertificate._create_ssl_context
+
+        def create_torn(*arguments, **named):
+            context = create(*arguments, **named)
+            context.set_options(SSL.OP_NO_QUERY_MTU)
+            return context
+
+        RTCCertificate._create_ssl_context = create_torn
+        RTCCertificate.generateCertificate = classmethod(lambda kind: certificate)
+        rtcdtlstransport.RTCDtlsTransport._write_ssl = write_torn
+
+    @staticmethod
+    def read(connection):
+        try:
+            return connection.bio_read(1 << 16)
+        except SSL.Error:
+            return b""
+
+    @staticmethod
+    def certificate():
+        key = ec.generate_private_key(ec.SECP256R1())
+        name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "peer")])
+        now, day = datetime.datetime.now(datetime.timezone.utc), datetime.timedelta(1)
+        builder = x509.CertificateBuilder(name, name, key.public_key(), 77, now - day, now + day)
+        names = [x509.DNSName(f"media-server-{number}.example.org") for number in range(NAMES)]
+        builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
+        return RTCCertificate(key, builder.sign(key, hashes.SHA256()))
+
+
 class TelephoneEncoder:
     """An encoder of Opus that makes G.711 when it is told to; its times are those of Opus."""
 
@@ -123,6 +218,7 @@ class Reported(odd_sender_peer.Packets):
         self.telephone_from = None
         # The source whose turn it is.
         self.turn = {}
+        self.waits_for_keyframe = False
         if kind == "twice":
             once = aioice.ice.Connection.send
 
@@ -267,6 +363,47 @@ class Reported(odd_sender_peer.Packets):
         moved = struct.pack("!II", time + (1 << 30) & 0xFFFFFFFF, self.other_source)
         return [renumbered(packet[:4] + moved + packet[12:], numbers)]
 
+    def made_late_repair(self, packet, kind, source):
+        if kind != "video":
+            return [packet]
+        place = self.count[source] = self.count.get(source, -1) + 1
+        if place % REPAIRED == REPAIRED // 2:
+            self.odd += 1
+            self.held = [packet]
+            return []
+        if place % REPAIRED == REPAIRED // 2 + BEHIND:
+            packets, self.held = [packet] + self.held, []
+            return packets
+        return [packet]
+
+    def made_source_each_second(self, packet, kind, source):
+        if kind != "video":
+            return [packet]
+        second, place = divmod(self.frame_number(packet, source), self.peer.options.fps)
+        if place == 0 and second > 0 and self.count.get(source) != second:
+            self.count[source] = second
+            self.sender(source)._send_keyframe()
+        frame, is_first = self.frame(packet, header_size(packet))
+        if is_first and packet[frame] & 1 == 0:
+            self.turn[source] = self.turn.get(source, -1) + 1
+        self.odd = self.turn.get(source, 0)
+        return [packet[:8] + struct.pack("!I", source + 1000 * self.odd & 0xFFFFFFFF) + packet[12:]]
+
+    def made_fewer_lines(self, packet, kind, source):
+        if kind != "video":
+            return [packet]
+        frame, is_first = self.frame(packet, header_size(packet))
+        if self.peer.lacks_video:
+            self.waits_for_keyframe = True
+        elif self.waits_for_keyframe and is_first and packet[frame] & 1 == 0:
+            self.waits_for_keyframe = False
+        if self.waits_for_keyframe:
+            self.odd += 1
+            self.missing[source] = self.missing.get(source, 0) + 1
+            self.sender(source)._send_keyframe()
+            return []
+        return [renumbered(packet, struct.unpack("!H", packet[2:4])[0] - self.missing.get(source, 0))]
+
     # Reports.
 
     def reported(self, data):
@@ -315,6 +452,15 @@ class Reported(odd_sender_peer.Packets):
             self.newest = self.newest or seconds
             self.odd += 1
             return packet[:8] + struct.pack("!I", EPOCH + 20 + seconds - self.newest) + packet[12:]
+        if kind == "strange-fraction" and media in PLACES:
+            seconds, fraction = struct.unpack("!II", packet[8:16])
+            # A clock that waits for a second ends a little late.
+            place = PLACES[media] + random.uniform(0, 0.002)
+            moved = place - fraction / (1 << 32)
+            rate = RATES[0] if media == "audio" else aiortc_peer.VIDEO_RATE
+            self.odd += 1
+            head = packet[:8] + struct.pack("!II", seconds, round(place * 1e9))
+            return head + struct.pack("!I", time + round(moved * rate) & 0xFFFFFFFF) + packet[20:]
         if kind == "telephone" and media == "audio" and self.telephone_from:
             return with_time(self.telephone_time(time))
         if kind == "takes-turns" and media == "video" and self.turn.get(source):
@@ -329,6 +475,7 @@ class ReportedPeer(odd_sender_peer.OddPeer):
     def __init__(self, options):
         super().__init__(options)
         self.kind, self.is_on_telephone, self.encoder = options.odd, False, None
+        self.lacks_video = self.has_offered_again = False
         if self.kind == "large-packets":
             vpx.PACKET_MAX = h264.PACKET_MAX = LARGE
             enlarge_ciphers()
@@ -337,10 +484,23 @@ class ReportedPeer(odd_sender_peer.OddPeer):
             odd_sender_peer.SIZES = ((1, 1),) if self.kind == "pixels" else ((7680, 4320),)
             odd_sender_peer.SIZE_FRAMES = 30 if self.kind == "pixels" else 3
             odd_sender_peer.resize_frames(vpx.Vp8Encoder)
+        if self.kind == "late-repair":
+            vpx.PACKET_MAX = SMALL
+            aiortc_peer.PatternVideo = NoisyVideo
+            RTCRtpSender._retransmit = self.repair_nothing
+        if self.kind == "torn-handshake":
+            TornHandshake()
+        if self.kind in ("still-screen", "one-frame"):
+            StillVideo.is_one = self.kind == "one-frame"
+            aiortc_peer.PatternVideo = StillVideo
         if self.kind == "edge-sources":
             odd_sender_peer.number_sources(0xFFFFFFFF, 0)
         if self.kind == "telephone":
             aiortc.rtcrtpsender.get_encoder = self.encoder_of
+
+    @staticmethod
+    async def repair_nothing(sender, sequence_number):
+        """The packet asked for is on its way."""
 
     def encoder_of(self, codec):
         if codec.mimeType.lower() != "audio/opus":
@@ -349,7 +509,8 @@ class ReportedPeer(odd_sender_peer.OddPeer):
         return self.encoder
 
     async def run(self):
-        tasks = [asyncio.create_task(self.call_by_telephone())] if self.kind == "telephone" else []
+        changes = {"telephone": self.call_by_telephone, "other-order": self.offer_in_other_order, "fewer-lines": self.offer_less}
+        tasks = [asyncio.create_task(changes[self.kind]())] if self.kind in changes else []
         try:
             return await super().run()
         finally:
@@ -363,12 +524,46 @@ class ReportedPeer(odd_sender_peer.OddPeer):
             self.is_on_telephone = True
             await self.send(member, await self.connections[member].offer())
 
+    async def offer_in_other_order(self):
+        """As an app does that makes its offer of a list of its tracks."""
+        member = await self.after_some_frames()
+        async with self.lock:
+            self.has_offered_again = True
+            await self.send(member, await self.connections[member].offer())
+
+    async def offer_less(self):
+        """As a server does that describes just what its publisher has at present."""
+        member = await self.after_some_frames()
+        self.has_offered_again = True
+        for self.lacks_video in (True, False):
+            async with self.lock:
+                await self.send(member, await self.connections[member].offer())
+            await asyncio.sleep(WITHOUT)
+        aiortc_peer.report(event="offered-again")
+
     async def send(self, member, message):
+        if self.kind == "other-order" and self.has_offered_again and message.get("type") == "offer":
+            message = {**message, "sdp": self.in_other_order(message["sdp"])}
+        if self.lacks_video and message.get("type") == "offer":
+            message = {**message, "sdp": self.without_video(message["sdp"])}
         if self.kind == "no-sources" and message.get("sdp"):
             message = {**message, "sdp": without_sources(message["sdp"])}
         if self.is_on_telephone and message.get("type") == "offer":
             message = {**message, "sdp": self.by_telephone(message["sdp"])}
         await super().send(member, message)
+
+    @staticmethod
+    def in_other_order(sdp):
+        head, *media = re.split(r"(?=^m=)", sdp, flags=re.M)
+        head = re.sub(r"(a=group:BUNDLE )([^\r\n]*)", lambda group: group[1] + " ".join(reversed(group[2].split())), head)
+        return head + "".join(reversed(media))
+
+    @staticmethod
+    def without_video(sdp):
+        head, *media = re.split(r"(?=^m=)", sdp, flags=re.M)
+        kept = [section for section in media if not section.startswith("m=video")]
+        mids = [re.search(r"(?m)^a=mid:(\S+)", section)[1] for section in kept]
+        return re.sub(r"(a=group:BUNDLE )[^\r\n]*", lambda group: group[1] + " ".join(mids), head) + "".join(kept)
 
     @staticmethod
     def by_telephone(sdp):
@@ -381,6 +576,9 @@ class ReportedPeer(odd_sender_peer.OddPeer):
         return head + "".join(media)
 
     async def on_message(self, room, *rest):
+        if self.has_offered_again and rest and isinstance(rest[-1], dict) and rest[-1].get("type") == "answer":
+            aiortc_peer.report(event="answer", lines=re.findall(r"(?m)^m=(\w+ \d+)", rest[-1]["sdp"]))
+            return
         if self.is_on_telephone and rest and isinstance(rest[-1], dict) and rest[-1].get("type") == "answer":
             aiortc_peer.report(event="telephone", numbers=re.findall(r"(?m)^m=\w+ \d+ \S+ (.*?)\r?$", rest[-1]["sdp"]))
             self.encoder.is_telephone = True

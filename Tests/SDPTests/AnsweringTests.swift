@@ -136,6 +136,25 @@ import Testing
         #expect(state.media(forSSRC: 77)?.outerIndex == 1)
     }
 
+    /// Mids identify m-lines, also where an app lists its tracks in another order than before, against RFC 3264 section 8.
+    @Test func mLinesInAnotherOrderAreTheSame() throws {
+        var state = try makeState()
+        let first = try self.chromium("1-audio-video")
+        _ = try state.exchange(first)
+        let before = state.negotiatedMedia
+        var offer = try SessionDescription(parsing: first)
+        offer.media.reverse()
+        guard case .reply(let outer) = try state.offerReceived(offer.text) else {
+            Issue.record("webrtcbin would be told")
+            return
+        }
+        #expect(try SessionDescription(parsing: outer).media.map(\.media) == ["video", "audio"])
+        #expect(state.negotiatedMedia.map(\.innerIndex) == [1, 0])
+        #expect(state.negotiatedMedia.map(\.remoteSources) == before.reversed().map(\.remoteSources))
+        let candidate = state.outerCandidate(innerMLineIndex: 0, line: "candidate:1 1 UDP 1 192.0.2.1 9 typ host")
+        #expect(candidate?.mLineIndex == 1)
+    }
+
     @Test func aPeerThatStopsEverythingIsAnswered() throws {
         var state = try makeState()
         let first = try self.chromium("1-audio-video")

@@ -112,6 +112,30 @@ import Timeline
         #expect(result.skew < 15)
     }
 
+    /// Nanoseconds, microseconds, milliseconds; audio and video are reported at different places in a second.
+    @Test(arguments: [1e9, 1e6, 1e3], [2.5, 0.97])
+    mutating func fractionsOfSecondsAreUnderstoodInOtherUnits(unit: Double, interval: Double) throws {
+        var (video, audio) = (SimulatedTrack.video(), SimulatedTrack.audio())
+        (video.fractionUnit, audio.fractionUnit) = (unit, unit)
+        (video.reportInterval, audio.reportInterval) = (interval, interval)
+        audio.firstReport = 0.9
+        let result = try self.errors(SimulatedSender(), video: video, audio: audio)
+        #expect(result.basis == [.senderReports, .senderReports])
+        #expect(result.skew < (unit > 1e3 ? 0.1 : 1))
+        #expect(result.absolute < 4)
+    }
+
+    /// Reports that are always early in their seconds look as if they were counted in nanoseconds.
+    @Test mutating func rightFractionsStayWhatTheyAre() throws {
+        var (video, audio) = (SimulatedTrack.video(), SimulatedTrack.audio())
+        (video.firstReport, audio.firstReport) = (0.02, 0.15)
+        (video.reportInterval, audio.reportInterval) = (1, 1)
+        (video.reportNoise, audio.reportNoise) = (0.0003, 0.0003)
+        let result = try self.errors(SimulatedSender(), video: video, audio: audio)
+        #expect(result.skew < 0.5)
+        #expect(result.absolute < 3)
+    }
+
     @Test mutating func ignoresAnUnsetWallClock() throws {
         var video = SimulatedTrack.video()
         video.ntp = .unset

@@ -107,6 +107,8 @@ struct SimulatedTrack {
     /// How far a report's wall clock may be wrong to both sides, in seconds.
     var reportNoise = 0.0
     var ntp = NTP.right
+    /// The unit of the fractions of seconds in reports.
+    var fractionUnit = 4_294_967_296.0
     /// Errors of single reports' wall clocks, in nanoseconds, and of their RTP time stamps, by index.
     var reportNTPError: [Int: Int64] = [:]
     var reportRTPError: [Int: UInt32] = [:]
@@ -187,6 +189,10 @@ struct SimulatedSender {
         return samples
     }
 
+    private static func counted(_ wall: UInt64, in unit: Double) -> UInt64 {
+        wall & ~0xFFFF_FFFF | UInt64(Double(wall & 0xFFFF_FFFF) / 4_294_967_296 * unit)
+    }
+
     private func reports(
         _ track: SimulatedTrack,
         _ generator: inout some RandomNumberGenerator
@@ -207,7 +213,7 @@ struct SimulatedSender {
             let elapsed = UInt64(bitPattern: Int64((wall * 4_294_967_296).rounded()))
             let ntpTime =
                 switch track.ntp {
-                case .right: self.wallStart &+ elapsed
+                case .right: Self.counted(self.wallStart &+ elapsed, in: track.fractionUnit)
                 case .unset: 0 as UInt64
                 case .constant: self.wallStart
                 case .random: UInt64.random(in: 1...(.max), using: &generator)

@@ -105,7 +105,7 @@ typedef struct {
     uint32_t payload_type_count;
     /// Authentic packets of payload types beyond those, which were not let in.
     uint64_t beyond;
-    /// Packets that rtpsession did not pass on: before it accepts a new source, or out of sequence (RFC 3550 appendix A.1).
+    /// Packets that rtpsession did not pass on: out of sequence (RFC 3550 appendix A.1).
     uint64_t kept_back;
     /// Packets that came to the source's reorder buffer, and those of them that came over RTX (RFC 4588). Each was dropped, was
     /// not accepted, was not taken, waits, or reached a tap.

@@ -13,8 +13,9 @@
 enum {
     /// Bytes of master key and master salt (RFC 3711 section 8.2).
     CTAPEDECK_SRTP_KEY_SIZE = 30,
-    /// Packets of a source that may come behind its newest one, which counts.
-    CTAPEDECK_SRTP_WINDOW = 128,
+    /// Packets of a source that may come behind its newest one, which counts: without RTX a packet that is sent again comes behind
+    /// all that were sent since. As libwebrtc; half a second of 2000 packets a second. A power of two.
+    CTAPEDECK_SRTP_WINDOW = 1024,
 };
 
 /// One key and the sources (SSRC) that send with it. One thread at a time.

@@ -23,6 +23,12 @@ static void let_pass(ReceivePath *path, GstElement *rtpulpfecdec) {
     if (payload_type == 0) g_object_set(rtpulpfecdec, "passthrough", TRUE, NULL);
 }
 
+// Only authentic packets come to it: a source need not send two in order before the first one counts.
+static void believe(ReceivePath *path, GstElement *rtpsession) {
+    (void)path;
+    g_object_set(rtpsession, "probation", 0u, NULL);
+}
+
 // The way of a packet, from the socket to the pad of webrtcbin where a tap or a hold takes it.
 static const Step steps[] = {
     // The socket: packets gather in the kernel, which stamps them; one thread reads for many connections.
@@ -32,7 +38,7 @@ static const Step steps[] = {
     // The key: what comes before it is kept; so many sources are let in; media are decrypted here, around srtpdec.
     {"srtpdec", source_guard_meet, source_guard_takes},
     // Past reports and feedback, which rtpsession has made: on to the reorder buffer, around what finds it.
-    {"rtpsession", NULL, session_way_takes},
+    {"rtpsession", believe, session_way_takes},
     // The order of packets, and what is missing; by an exit on to webrtcbin's pad, around what finds that.
     {"rtpbin", reorder_buffers_meet, reorder_buffer_takes},
     // On the long way only.

@@ -369,6 +369,8 @@ void source_guard_meet(ReceivePath *path, GstElement *srtpdec) {
     receive_path_watch(path, srtpdec, "rtcp_sink", is_only ? on_protected : refuse);
     if (!is_only) return;
     g_weak_ref_set(&path->srtpdec, srtpdec);
+    // For media that go through it.
+    g_object_set(srtpdec, "replay-window-size", (guint)CTAPEDECK_SRTP_WINDOW, NULL);
     receive_path_watch(path, srtpdec, "rtp_src", on_media);
     receive_path_watch(path, srtpdec, "rtcp_src", on_control);
 }

@@ -17,6 +17,7 @@ enum {
     BLOCK_SIZE = 16,
     AUTHENTICATION_KEY_SIZE = 20,
     FULL_TAG_SIZE = 20,
+    SEEN_WORDS = CTAPEDECK_SRTP_WINDOW / 64,
     // Labels of the keys that are made of the master key (RFC 3711 section 4.3.1).
     LABEL_CIPHER = 0,
     LABEL_AUTHENTICATION = 1,
@@ -27,8 +28,8 @@ enum {
 typedef struct {
     // Packet index of the newest packet: roll-over counter and sequence number (RFC 3711 section 3.3.1).
     uint64_t newest;
-    // Packets that came: bit 0 of word 0 is the newest one.
-    uint64_t seen[CTAPEDECK_SRTP_WINDOW / 64];
+    // A bit for each packet that came: its index modulo the window is its place.
+    uint64_t seen[SEEN_WORDS];
 } Source;
 
 struct CTapedeckSRTPReceiver {
@@ -131,31 +132,21 @@ static bool is_older_than_window(const Source *source, uint64_t index) {
     return source != NULL && index < source->newest && source->newest - index >= CTAPEDECK_SRTP_WINDOW;
 }
 
+static uint64_t bit_of(uint64_t index) { return (uint64_t)1 << index % 64; }
+
 static bool has_come(const Source *source, uint64_t index) {
     if (source == NULL || index > source->newest || is_older_than_window(source, index)) return false;
-    uint64_t age = source->newest - index;
-    return (source->seen[age / 64] >> age % 64 & 1) != 0;
+    return (source->seen[index / 64 % SEEN_WORDS] & bit_of(index)) != 0;
 }
 
 static void note(Source *source, uint64_t index) {
-    if (index <= source->newest) {
-        uint64_t age = source->newest - index;
-        source->seen[age / 64] |= (uint64_t)1 << age % 64;
-        return;
+    if (index > source->newest) {
+        // These places were those of packets that are older than the window from now on.
+        uint64_t step = MIN(index - source->newest, CTAPEDECK_SRTP_WINDOW);
+        for (uint64_t at = index - step + 1; at <= index; at++) source->seen[at / 64 % SEEN_WORDS] &= ~bit_of(at);
+        source->newest = index;
     }
-    uint64_t step = index - source->newest;
-    if (step >= CTAPEDECK_SRTP_WINDOW) {
-        source->seen[1] = 0;
-        source->seen[0] = 0;
-    } else if (step >= 64) {
-        source->seen[1] = source->seen[0] << (step - 64);
-        source->seen[0] = 0;
-    } else {
-        source->seen[1] = source->seen[1] << step | source->seen[0] >> (64 - step);
-        source->seen[0] <<= step;
-    }
-    source->seen[0] |= 1;
-    source->newest = index;
+    source->seen[index / 64 % SEEN_WORDS] |= bit_of(index);
 }
 
 // HMAC-SHA1 of the packet and its roll-over counter (RFC 3711 section 4.2).

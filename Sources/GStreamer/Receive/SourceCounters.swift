@@ -16,8 +16,8 @@ public struct SourceCounters: Sendable, Hashable {
     public var packets: [UInt8: UInt64]
     /// Packets of this source that came over RTX, in packets of another (RFC 4588).
     public var restored: UInt64
-    /// Packets that rtpsession kept back: it waits for a second packet before it believes in a source, and for a second one
-    /// behind a large step of the sequence numbers (RFC 3550 appendix A.1).
+    /// Packets that rtpsession kept back: it waits for a second one behind a large step of the sequence numbers (RFC 3550
+    /// appendix A.1).
     ///
     /// While the connection is open those of a source of which none has passed are `waiting`.
     public var outOfSequence: UInt64

@@ -8,8 +8,8 @@
 /// placed by the envelope of its arrivals alone. Each track's map rises with its RTP time.
 ///
 /// A wall clock that is set in mid-call is seen and brought back; an RTP timeline that stands still or jumps is
-/// followed, and so is an RTP clock of another rate than described, where reports and arrivals agree on that rate. Numbers
-/// that no clock gives are left out.
+/// followed, and so is an RTP clock of another rate than described, where reports and arrivals agree on that rate. So are reports
+/// that count fractions of a second in another unit. Numbers that no clock gives are left out.
 public struct RTPClockMap: Sendable {
     /// Basis of a track's position on the session clock.
     public enum Basis: String, Sendable, Hashable, Codable {
@@ -42,8 +42,8 @@ public struct RTPClockMap: Sendable {
 
     /// The maps of all tracks that have at least one clock sample.
     public init(_ tracks: [TrackClockData]) {
-        for data in tracks { self.realClocks[data.track] = RealClock(data) }
-        for senderTracks in Dictionary(grouping: tracks, by: \.sender).values {
+        for senderTracks in Dictionary(grouping: tracks, by: \.sender).values.map(ReportFractions.corrected) {
+            for data in senderTracks { self.realClocks[data.track] = RealClock(data) }
             let corrected = senderTracks.map { self.realClocks[$0.track]?.corrected($0) ?? $0 }
             self.place(corrected)
             for data in senderTracks { self.contradictions[data.track] = self.contradiction(of: data) }
