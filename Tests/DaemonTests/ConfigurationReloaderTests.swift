@@ -14,7 +14,7 @@ import Testing
         let store = try bench.store()
         let backend = bench.backend(bench.supervisor(store: store), store)
         var told: [String?] = []
-        let cluster = "cluster: { name: calls, host: a, etcd: ['http://192.0.2.1:2379'] }"
+        let cluster = "cluster: { name: calls, host: a, etcd: ['http://192.0.2.1:2379'], capacity: 4 }"
         for section in ["workers: { export_jobs: 2 }", "workers: { export_jobs: 2 }\n\(cluster)", ""] {
             let text = "storage: { directory: \(bench.storage) }\n\(section)\n"
             try Data(text.utf8).write(to: URL(filePath: bench.storage + "/none.yaml"))

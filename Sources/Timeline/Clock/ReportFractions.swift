@@ -33,7 +33,8 @@ enum ReportFractions {
         }
     }
 
-    /// How unevenly the wall clock runs against the RTP clocks from one report to the next, in nanoseconds.
+    /// How unevenly the wall clock runs against the RTP clocks from one report to the next, in nanoseconds; nil if too few reports
+    /// tell.
     private static func error(of tracks: [TrackClockData], unit: Double) -> Double? {
         let errors = tracks.flatMap { data -> [Double] in
             let reports = data.reports.filter { !$0.ntpTime.isUnset }
@@ -46,7 +47,12 @@ enum ReportFractions {
                 return (seconds + fraction / unit) * 1e9 - media
             }
         }
-        return errors.count < self.fewestSteps ? nil : medianDeviation(errors)
+        let middle = median(errors)
+        // A fraction cannot be wrong by more than a second: other steps are of a clock that was set. Fractions that rise slowly are
+        // wrong once in many steps, which a median would not see.
+        let deviations = errors.map { abs($0 - middle) }.filter { $0 < 1e9 }
+        guard deviations.count >= self.fewestSteps else { return nil }
+        return deviations.reduce(0, +) / Double(deviations.count)
     }
 }
 
