@@ -241,7 +241,9 @@ def test_a_screen_that_stands_still_is_shown_for_as_long_as_it_is_shared(stage, 
         assert abs(float(media.probe(path)["format"]["duration"]) - last) < 0.5, (first, last, done.story())
     shown = media.frames(stage.folder / "grid.mkv", media.streams(stage.folder / "grid.mkv", "video")[0]["index"])
     seen = [frame.counter for frame in shown if frame.counter is not None]
-    assert set(seen) == {frame.counter for frame in frames} and len(seen) > 0.8 * len(shown), (seen, len(shown), last)
+    # The last frame may be as late as the end.
+    assert set(seen) >= {frame.counter for frame in frames if frame.time < last - 0.5}, (seen, len(shown), last)
+    assert len(seen) > 0.8 * len(shown), (seen, len(shown), last)
 
 
 def test_an_offer_with_m_lines_in_another_order_moves_nothing(stage):

@@ -28,7 +28,7 @@
   takes-turns       video from two sources in turn, each with its own clock (finos/SymphonyMediaBridge#323)
   pixels            video that is 1x1, then as before, for some frames each (shinyoshiaki/werift-webrtc#300)
   very-large        video that is 7680x4320 for some frames
-  late-repair       video of which each 300th packet comes behind 200 later ones, under its own source, as where it was lost and
+  late-repair       video of which some packets come behind 200 later ones, under their own source, as where they were lost and
                     sent again without RTX (pion/webrtc#1477)
   torn-handshake    a certificate of 2 KB, and a handshake in datagrams of 256 bytes of which one is lost; what is sent again is
                     cut elsewhere (OvenMediaLabs/OvenMediaEngine#2329, versatica/mediasoup#1100)
@@ -84,7 +84,7 @@ FIRST_NUMBER, NEVER = 65530, 10
 # The rates of Opus and of G.711.
 RATES = 48000, 8000
 # Packets of which one is lost, those that come before it comes again, and bytes of each, so that this does not last.
-REPAIRED, BEHIND, SMALL = 300, 200, 900
+REPAIRED, BEHIND, SMALL = 500, 200, 900
 # Bytes of a datagram of a torn handshake, and names that its certificate has.
 TORN, NAMES = 256, 60
 # Frames of which one is captured of a still screen.
@@ -367,7 +367,8 @@ class Reported(odd_sender_peer.Packets):
         if kind != "video":
             return [packet]
         place = self.count[source] = self.count.get(source, -1) + 1
-        if place % REPAIRED == REPAIRED // 2:
+        # Some, so that none is under way at the end.
+        if place % REPAIRED == REPAIRED // 2 and self.odd < 4:
             self.odd += 1
             self.held = [packet]
             return []
