@@ -94,6 +94,16 @@ struct ProbeJob: Sendable {
             control: control,
             logger: self.logger
         )
+        return try self.stage(in: folder, bell, camera, control)
+    }
+
+    // Not a part of the other: the optimiser of Swift 6.3 crashes when it splits an asynchronous function with all of this.
+    private func stage(
+        in folder: String,
+        _ bell: Bell,
+        _ camera: CameraSource,
+        _ control: ControlThread
+    ) throws -> Stage {
         let notes = Notes()
         func run(_ name: String, sends: Bool, receives: Bool) throws -> RoomRun {
             var (spec, options) = (self.spec, RoomRun.Options(receives: receives))
