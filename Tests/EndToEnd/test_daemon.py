@@ -397,7 +397,7 @@ def test_commands_talk_to_the_daemon(stage):
     os.close(terminal)
     assert piped.returncode == 0 and b"standup" in piped.stdout, piped
     again = stage.run_tapedeck("reload", "--api", daemon.url)
-    assert again.exit_code == 0 and again.output == "configuration reloaded; rooms: 0 added, 0 changed, 0 removed, 1 unchanged\n"
+    assert again.exit_code == 0 and again.output == "configuration reloaded; rooms: 0 added, 0 changed, 0 removed, 1 unchanged"
     # A section that a running daemon does not take up is named, on a terminal and for scripts.
     daemon.sections["workers"]["export_jobs"] = 2
     daemon.write(daemon.rooms)
