@@ -63,12 +63,12 @@ struct DaemonClient: Sendable {
 
     /// Posts a body, or nothing, and expects no answer but success.
     func post(_ path: String, _ body: (any Encodable)? = nil) async throws {
-        _ = try await self.request("POST", path, try body.map { try JSONEncoder().encode($0) })
+        _ = try await self.request("POST", path, body)
     }
 
     /// The answer to a POST of a body, or of nothing.
     func order<Answer: Decodable>(_ path: String, _ body: (any Encodable)? = nil) async throws -> Answer {
-        try self.decoded(try await self.request("POST", path, try body.map { try JSONEncoder().encode($0) }))
+        try self.decoded(try await self.request("POST", path, body))
     }
 
     /// The answer to a GET, piece by piece, on the thread of all requests.
@@ -93,7 +93,7 @@ struct DaemonClient: Sendable {
     ) async throws -> RoomResource {
         let path = "/v1/rooms/\(PercentCoding.encode(room))/\(endpoint)"
         do {
-            return try self.decoded(try await self.request(method, path, try body.map { try JSONEncoder().encode($0) }))
+            return try self.decoded(try await self.request(method, path, body))
         } catch var failure as CommandFailure where failure.status == 404 {
             // A token for orders alone shows no list.
             let names = try? await self.get("/v1/rooms", as: RoomList.self).rooms.map(\.name)
@@ -154,11 +154,11 @@ struct DaemonClient: Sendable {
         return request
     }
 
-    private func request(_ method: String, _ path: String, _ body: Data? = nil) async throws -> Data {
+    private func request(_ method: String, _ path: String, _ body: (any Encodable)? = nil) async throws -> Data {
         var request = self.message(method, path)
         if let body {
             request.headers.append(HTTPClient.Header("Content-Type", "application/json"))
-            request.body = [UInt8](body)
+            request.body = [UInt8](try JSONEncoder().encode(body))
         }
         return try await self.answer { [request] () throws(HTTPClient.Failure) in try await HTTPClient().send(request) }
     }
