@@ -827,7 +827,7 @@ class OddPeer(aiortc_peer.Peer):
         if self.options.odd == "new-source":
             tasks.append(asyncio.create_task(self.change_source()))
         if self.options.odd == "other-numbers":
-            tasks.append(asyncio.create_task(self.offer_again()))
+            tasks.append(asyncio.create_task(self.offer_again("is_renumbered")))
         if self.options.odd == "rejoins":
             tasks.append(asyncio.create_task(self.rejoin()))
         if self.options.odd == "muted-by-offer":
@@ -850,11 +850,11 @@ class OddPeer(aiortc_peer.Peer):
             if sender.kind == "video":
                 self.packets.move(sender)
 
-    async def offer_again(self):
-        """As a server between two of a participant's devices does."""
+    async def offer_again(self, flag):
+        """Sends a second offer, as what the flag says: a server does between two of a participant's devices."""
         member = await self.after_some_frames()
         async with self.lock:
-            self.is_renumbered = True
+            setattr(self, flag, True)
             await self.send(member, await self.connections[member].offer())
 
     async def mute_for_a_while(self):

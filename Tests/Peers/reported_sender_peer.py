@@ -510,27 +510,16 @@ class ReportedPeer(odd_sender_peer.OddPeer):
         return self.encoder
 
     async def run(self):
-        changes = {"telephone": self.call_by_telephone, "other-order": self.offer_in_other_order, "fewer-lines": self.offer_less}
-        tasks = [asyncio.create_task(changes[self.kind]())] if self.kind in changes else []
+        # As a server does that puts another caller behind a source, and an app that makes its offer of a list of its tracks.
+        flags = {"telephone": "is_on_telephone", "other-order": "has_offered_again"}
+        tasks = [asyncio.create_task(self.offer_again(flags[self.kind]))] if self.kind in flags else []
+        if self.kind == "fewer-lines":
+            tasks.append(asyncio.create_task(self.offer_less()))
         try:
             return await super().run()
         finally:
             for task in tasks:
                 task.cancel()
-
-    async def call_by_telephone(self):
-        """As a server does that puts another caller behind a source."""
-        member = await self.after_some_frames()
-        async with self.lock:
-            self.is_on_telephone = True
-            await self.send(member, await self.connections[member].offer())
-
-    async def offer_in_other_order(self):
-        """As an app does that makes its offer of a list of its tracks."""
-        member = await self.after_some_frames()
-        async with self.lock:
-            self.has_offered_again = True
-            await self.send(member, await self.connections[member].offer())
 
     async def offer_less(self):
         """As a server does that describes just what its publisher has at present."""
